@@ -1,0 +1,46 @@
+// Package root knows what a Lace root looks like from outside: entry names,
+// profile markers and which profile a directory claims to be. It does not
+// open, lock or change a root.
+package root
+
+import "github.com/lace-store/lace/pkg/store/vfs"
+
+// Names of the entries of a root (seed 002).
+const (
+	Marker     = "store-format"
+	Lock       = "lock"
+	NodeLock   = "node-lock"
+	ArenaLock  = "arena-lock"
+	RecordLog  = "record-log"
+	Records    = "records"
+	Staging    = "staging"
+	IndexStart = "indexes-"   // every generation of index directories starts so
+	Indexes    = "indexes-v2" // the current generation
+)
+
+// Names of the files of an interrupted compaction (seed 000). Each may also be
+// there with vfs.TempSuffix.
+const (
+	Plan    = "compaction-plan"
+	State   = "compaction-state"
+	Journal = "compaction-journal"
+)
+
+// The exact markers, LF included.
+const (
+	NativeMarker       = "lace-native-filesystem-shaped-store/6\n"
+	LMDBMarker         = "lace-native-lmdb-store/6\n"
+	NodeMarker         = "lace-node-filesystem-shaped-store/4\n"
+	OPFSMarker         = "lace-filesystem-shaped-store/6\n"
+	LocalStorageMarker = "lace-local-storage-store/4\n"
+)
+
+// CompactionEntries returns the names that ordinary open rejects: the files of
+// an interrupted compaction and the temporaries of every replace.
+func CompactionEntries() []string {
+	return []string{
+		Plan, State, Journal,
+		Plan + vfs.TempSuffix, State + vfs.TempSuffix, Journal + vfs.TempSuffix,
+		RecordLog + vfs.TempSuffix,
+	}
+}
