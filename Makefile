@@ -1,0 +1,50 @@
+# make demo   build lace, make an example root, preview and compact it
+# make check  everything CI runs, with the seconds of each step
+# Long campaigns have targets of their own; check runs a short form of each.
+
+GO    ?= go
+BUILD := tmp
+
+.PHONY: all build setup demo check test race fmt vet staticcheck cross fuzz clean
+
+all: build
+
+build:
+	$(GO) build -o bin/lace .
+
+# setup installs what a fresh machine lacks.
+setup:
+	sh scripts/setup.sh
+
+demo: setup build
+	sh scripts/demo.sh
+
+check: setup
+	bash scripts/check.sh
+
+test:
+	$(GO) test ./...
+
+race:
+	$(GO) test -race ./...
+
+fmt:
+	gofmt -l -w cmd pkg scripts main.go
+
+vet:
+	$(GO) vet ./...
+
+staticcheck:
+	$(GO) tool staticcheck ./...
+
+# cross builds and vets every system lace is made for.
+cross:
+	sh scripts/cross.sh
+
+# fuzz runs every fuzz target for FUZZTIME each.
+FUZZTIME ?= 2m
+fuzz:
+	FUZZTIME=$(FUZZTIME) sh scripts/fuzz.sh
+
+clean:
+	rm -rf bin $(BUILD)

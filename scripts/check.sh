@@ -1,0 +1,37 @@
+#!/bin/bash
+# Everything CI runs, one step after the other, with the seconds of each.
+# The first step that fails ends the run.
+set -euo pipefail
+
+steps=()
+
+step() {
+	local name=$1
+	shift
+	local start=$SECONDS
+	echo "== $name"
+	"$@"
+	steps+=("$(printf '%5d s  %s' $((SECONDS - start)) "$name")")
+}
+
+formatted() {
+	local files
+	files=$(gofmt -l cmd pkg scripts main.go)
+	if [ -n "$files" ]; then
+		echo "gofmt would change: $files" >&2
+		return 1
+	fi
+}
+
+step format formatted
+step vet go vet ./...
+step staticcheck go tool staticcheck ./...
+step 'build without cgo' env CGO_ENABLED=0 go build ./...
+step 'build and vet elsewhere' sh scripts/cross.sh
+step 'tests with the race detector' go test -race -timeout 20m ./...
+step 'short fuzzing' env FUZZTIME="${FUZZTIME:-3s}" sh scripts/fuzz.sh
+step 'README example' sh scripts/demo.sh
+
+echo
+echo "seconds of each step:"
+printf '%s\n' "${steps[@]}"
