@@ -72,16 +72,22 @@ type File interface {
 	// zeros afterwards. ErrUnsupported when the file system cannot.
 	PunchHole(off, n int64) error
 	// DropCache asks that clean cached pages of [off, off+n) be forgotten.
-	// It is advice: no correctness may depend on it.
+	// It is advice: no correctness may depend on it, and where the platform has
+	// no such call it does nothing.
 	DropCache(off, n int64) error
 	// TryLock takes a whole-file advisory lock of this open file without
 	// waiting: ErrLocked when another open file holds a conflicting one. A
-	// lock is never converted; open the file again for another mode.
+	// lock is never converted, because a refused conversion loses the lock that
+	// was held: ErrLockHeld when this open file has one already. Open the file
+	// again for another mode.
 	TryLock(mode LockMode) error
-	// Unlock gives the lock back. Close does so too.
+	// Unlock gives the lock back. Close does so too. Without a lock it does
+	// nothing.
 	Unlock() error
 	// Map maps the first size bytes read-only. The mapping lives until it is
-	// released and no View is reachable; keep is closed after that.
+	// released and no View is reachable; keep, which may be nil, is closed
+	// after that. When Map fails, keep is left open. The file may be closed
+	// while it is mapped.
 	Map(size int64, keep io.Closer) (Mapping, error)
 }
 
@@ -149,6 +155,8 @@ var (
 	ErrUnsupported = errors.New("not supported by this file system")
 	// ErrLocked says that another open file holds a conflicting lock.
 	ErrLocked = errors.New("locked by another owner")
+	// ErrLockHeld says that this open file holds a lock already.
+	ErrLockHeld = errors.New("this open file holds a lock already")
 	// ErrNotRegular says that the path is not a regular file.
 	ErrNotRegular = errors.New("not a regular file")
 )
