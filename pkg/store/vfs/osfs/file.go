@@ -5,6 +5,7 @@ package osfs
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
 	"syscall"
@@ -95,8 +96,8 @@ func (f *file) Map(size int64, keep io.Closer) (vfs.Mapping, error) {
 // control runs call on the open handle, which stays open meanwhile.
 func (f *file) control(op string, call func(handle uintptr) error) error {
 	var err error
-	if ctlErr := f.conn.Control(func(handle uintptr) { err = call(handle) }); ctlErr != nil {
-		err = ctlErr
+	if f.conn.Control(func(handle uintptr) { err = call(handle) }) != nil {
+		err = fs.ErrClosed // the one reason why there is no handle
 	}
 	if err != nil {
 		return pathError(op, f.path, err)
