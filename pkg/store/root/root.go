@@ -44,3 +44,20 @@ func CompactionEntries() []string {
 		RecordLog + vfs.TempSuffix,
 	}
 }
+
+// ProfileOf names the profile that has exactly this marker.
+func ProfileOf(marker []byte) (name string, ok bool) {
+	switch string(marker) {
+	case NativeMarker:
+		return "native", true
+	case LMDBMarker:
+		return "LMDB", true
+	case NodeMarker:
+		return "Node", true
+	case OPFSMarker:
+		return "OPFS", true
+	case LocalStorageMarker:
+		return "local storage", true
+	}
+	return "", false
+}

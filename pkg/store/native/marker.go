@@ -1,0 +1,111 @@
+package native
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/root"
+	"github.com/lace-store/lace/pkg/store/vfs"
+)
+
+// openMarker opens store-format, takes the bootstrap lock on it and accepts
+// only the exact native marker. The returned file holds the lock. No other
+// path of the root is touched before the marker was accepted.
+func openMarker(ctx context.Context, dir string, opts Options) (vfs.File, error) {
+	path := filepath.Join(dir, root.Marker)
+	mode := vfs.ReadWrite // a writer syncs the marker it accepted
+	if opts.ReadOnly {
+		mode = vfs.ReadOnly
+	}
+	f, err := opts.FS.OpenFile(path, mode)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, notRoot(dir, path, "no store-format here", err)
+	}
+	if errors.Is(err, vfs.ErrNotRegular) {
+		return nil, notRoot(dir, path, "store-format is no regular file", err)
+	}
+	if err != nil {
+		return nil, ioError("open", dir, path, err)
+	}
+	if err := lockBootstrap(ctx, f, dir, path, opts); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if err := acceptMarker(f, dir, path, opts); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func lockBootstrap(ctx context.Context, f vfs.File, dir, path string, opts Options) error {
+	err := lockWithin(ctx, f, vfs.ExclusiveLock, bootstrapWait+opts.LockWait, opts.tellWaiting("the bootstrap lock of "+dir))
+	if err != nil {
+		return lockError(dir, path, "another program is opening this root", err)
+	}
+	return nil
+}
+
+// acceptMarker reads at most one byte more than the marker has.
+func acceptMarker(f vfs.File, dir, path string, opts Options) error {
+	got, err := readMarker(f)
+	if err != nil {
+		return ioError("read", dir, path, err)
+	}
+	if err := judgeMarker(got, dir, path); err != nil {
+		return err
+	}
+	if opts.ReadOnly {
+		return nil
+	}
+	return syncMarker(f, dir, path, opts.FS)
+}
+
+// syncMarker makes the marker and its entry durable, so that a root that was
+// opened once can never come back without it.
+func syncMarker(f vfs.File, dir, path string, fsys vfs.FS) error {
+	if err := f.Sync(); err != nil {
+		return ioError("sync", dir, path, err)
+	}
+	if err := fsys.SyncDir(dir); err != nil {
+		return ioError("sync directory", dir, dir, err)
+	}
+	return nil
+}
+
+func readMarker(f vfs.File) ([]byte, error) {
+	buf := make([]byte, len(root.NativeMarker)+1)
+	n, err := f.ReadAt(buf, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return buf[:n], nil
+}
+
+// judgeMarker names what a marker that is not ours is.
+func judgeMarker(got []byte, dir, path string) error {
+	if string(got) == root.NativeMarker {
+		return nil
+	}
+	if profile, ok := root.ProfileOf(got); ok {
+		return &store.Error{
+			Kind: store.Unsupported, Doing: "open", Root: dir, Path: path,
+			Found: "a root of the " + profile + " profile, which this build does not serve",
+		}
+	}
+	if bytes.HasPrefix([]byte(root.NativeMarker), got) {
+		e := notRoot(dir, path, fmt.Sprintf("an unfinished marker of %d bytes: making this root was interrupted", len(got)), nil)
+		e.Hint = "lace admit " + dir + " --create finishes making it"
+		return e
+	}
+	return notRoot(dir, path, fmt.Sprintf("a foreign marker %q", strings.TrimSuffix(string(got), "\n")), nil)
+}
+
+func notRoot(dir, path, found string, err error) *store.Error {
+	return &store.Error{Kind: store.NotRoot, Doing: "open", Root: dir, Path: path, Found: found, Want: "a Lace root", Err: err}
+}

@@ -1,0 +1,211 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/root"
+	"github.com/lace-store/lace/pkg/store/rowlog"
+	"github.com/lace-store/lace/pkg/store/vfs"
+)
+
+// Open opens an existing root and recovers it. It makes nothing: a directory
+// without a complete root is NotRoot. A root that holds files of an
+// interrupted compaction is NeedsResume.
+func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
+	own, err := Own(ctx, dir, opts)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openOwned(own, opts)
+	if err != nil {
+		return nil, errors.Join(err, own.Release())
+	}
+	s.releaseOnClose = true
+	return s, nil
+}
+
+// openOwned opens the store of a root that is owned already. Closing the store
+// leaves the ownership to its holder.
+func openOwned(own *Ownership, opts Options) (*Store, error) {
+	if err := own.refuseCompactionFiles(); err != nil {
+		return nil, err
+	}
+	if err := own.requireTruth(); err != nil {
+		return nil, err
+	}
+	s := &Store{own: own, fs: own.fs, dir: own.dir, readOnly: opts.ReadOnly}
+	if err := s.openFiles(); err != nil {
+		return nil, errors.Join(err, s.closeFiles())
+	}
+	if err := s.recover(); err != nil {
+		return nil, errors.Join(err, s.closeFiles())
+	}
+	if err := s.mapArena(); err != nil {
+		return nil, errors.Join(err, s.closeFiles())
+	}
+	if !s.readOnly {
+		if err := s.clean(); err != nil {
+			return nil, errors.Join(err, s.closeFiles())
+		}
+	}
+	s.openIndex(opts)
+	return s, nil
+}
+
+// refuseCompactionFiles rejects a root with files of an interrupted compaction
+// or leftovers of one, naming the command that resumes (seed 000).
+func (o *Ownership) refuseCompactionFiles() error {
+	for _, name := range root.CompactionEntries() {
+		path := filepath.Join(o.dir, name)
+		_, err := o.fs.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return ioError("open", o.dir, path, err)
+		}
+		return &store.Error{
+			Kind: store.NeedsResume, Doing: "open", Root: o.dir,
+			Found: "a compaction of this root was interrupted: there is " + name,
+			Hint:  "lace resume " + o.dir,
+		}
+	}
+	return nil
+}
+
+// requireTruth tells a root whose making was interrupted from one that lost
+// its log or its arena.
+func (o *Ownership) requireTruth() error {
+	logPath, arenaPath := filepath.Join(o.dir, root.RecordLog), filepath.Join(o.dir, root.Records)
+	log, err := o.statIfPresent(logPath)
+	if err != nil {
+		return err
+	}
+	arena, err := o.statIfPresent(arenaPath)
+	if err != nil {
+		return err
+	}
+	logEmpty, arenaEmpty := log == nil || log.Size == 0, arena == nil || arena.Size == 0
+	switch {
+	case logEmpty && arenaEmpty && (arena == nil || log != nil):
+		e := notRoot(o.dir, o.dir, "an unfinished root: making it was interrupted before its first record", nil)
+		e.Hint = "lace admit " + o.dir + " --create finishes making it"
+		return e
+	case log == nil:
+		return corrupt(o.dir, logPath, "", "no record-log beside an arena", "both")
+	case arenaEmpty:
+		return corrupt(o.dir, arenaPath, "", "no arena beside a record-log with rows", "both")
+	}
+	if err := checkCapacity(uint64(arena.Size)); err != nil {
+		return corrupt(o.dir, arenaPath, "length", err.Error(), "")
+	}
+	return nil
+}
+
+func (s *Store) openFiles() error {
+	mode := vfs.ReadWrite
+	if s.readOnly {
+		mode = vfs.ReadOnly
+	}
+	for _, o := range []struct {
+		name string
+		file *vfs.File
+	}{{root.RecordLog, &s.log}, {root.Records, &s.arena}} {
+		path := filepath.Join(s.dir, o.name)
+		f, err := s.fs.OpenFile(path, mode)
+		if err != nil {
+			return ioError("open", s.dir, path, err)
+		}
+		*o.file = f
+	}
+	return nil
+}
+
+// recover loads and checks the log. A torn last row was never acknowledged: a
+// writer truncates it, a reader reports it.
+func (s *Store) recover() error {
+	info, err := s.arena.Stat()
+	if err != nil {
+		return ioError("open", s.dir, s.path(root.Records), err)
+	}
+	s.capacity = uint64(info.Size)
+	table, torn, err := loadTable(s.log, s.dir, s.capacity)
+	if err != nil {
+		return err
+	}
+	if err := checkGlyphs(s.arena, s.dir, table); err != nil {
+		return err
+	}
+	s.table = table
+	if torn > 0 && s.readOnly {
+		s.tornBytes = torn
+		return nil
+	}
+	if !s.readOnly {
+		return s.settleLog(torn)
+	}
+	return nil
+}
+
+// settleLog truncates a torn last row and makes the accepted rows durable
+// before anything is done on their word.
+func (s *Store) settleLog(torn uint64) error {
+	if torn > 0 {
+		if err := s.log.Truncate(int64(s.table.Position()) * rowlog.RowLen); err != nil {
+			return ioError("truncate a torn last row of", s.dir, s.path(root.RecordLog), err)
+		}
+	}
+	if err := s.log.Sync(); err != nil {
+		return ioError("sync", s.dir, s.path(root.RecordLog), err)
+	}
+	return nil
+}
+
+// mapArena maps the whole arena; the mapping owns a shared arena-lock.
+func (s *Store) mapArena() error {
+	lock, err := s.own.lockArena(vfs.Shared)
+	if err != nil {
+		return err
+	}
+	var keep interface{ Close() error }
+	if lock != nil {
+		keep = lock
+	}
+	m, err := s.arena.Map(int64(s.capacity), keep)
+	if err != nil {
+		err = ioError("map", s.dir, s.path(root.Records), err)
+		if lock != nil {
+			err = errors.Join(err, lock.Close())
+		}
+		return err
+	}
+	s.mapping = m
+	return nil
+}
+
+// clean removes what earlier openings left: staged records that were never
+// admitted, and index generations of other projections (seed 002).
+func (s *Store) clean() error {
+	entries, err := s.fs.ReadDir(s.dir)
+	if err != nil {
+		return ioError("read directory", s.dir, s.dir, err)
+	}
+	for _, e := range entries {
+		stale := strings.HasPrefix(e.Name, root.IndexStart) && e.Name != root.Indexes
+		if !stale && e.Name != root.Staging {
+			continue
+		}
+		path := filepath.Join(s.dir, e.Name)
+		if err := vfs.RemoveTree(s.fs, path); err != nil {
+			return ioError("remove", s.dir, path, err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }

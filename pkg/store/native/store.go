@@ -1,0 +1,144 @@
+package native
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/index"
+	"github.com/lace-store/lace/pkg/store/index/listdir"
+	"github.com/lace-store/lace/pkg/store/record"
+	"github.com/lace-store/lace/pkg/store/root"
+	"github.com/lace-store/lace/pkg/store/rowlog"
+	"github.com/lace-store/lace/pkg/store/vfs"
+)
+
+// Store is an opened native root. It implements store.Backend and is not safe
+// for concurrent use. Records that it returned outlive it.
+type Store struct {
+	own            *Ownership
+	releaseOnClose bool
+	fs             vfs.FS
+	dir            string
+	readOnly       bool
+	capacity       uint64
+	tornBytes      uint64
+
+	log     vfs.File
+	arena   vfs.File
+	mapping vfs.Mapping
+	table   *rowlog.Table
+
+	reader  *index.Reader
+	lists   *index.Cache
+	copyBuf []byte // the one buffer that admission copies through
+	stage   stageDir
+	refusal error // why the store may not be used any more
+	closed  bool
+}
+
+var (
+	_ store.Backend = (*Store)(nil)
+	_ index.Rows    = (*Store)(nil)
+)
+
+// PositionMayAdvanceExternally is the adoption metadata of this profile (seed
+// 002): one owner alone advances a native root.
+const PositionMayAdvanceExternally = false
+
+// Dir returns the root directory.
+func (s *Store) Dir() string { return s.dir }
+
+// Capacity returns the length of the arena in bytes.
+func (s *Store) Capacity() uint64 { return s.capacity }
+
+// Table returns the committed rows. They may be read, not changed.
+func (s *Store) Table() *rowlog.Table { return s.table }
+
+// TornBytes returns the length of an incomplete last row that a read-only
+// opening found and left alone.
+func (s *Store) TornBytes() uint64 { return s.tornBytes }
+
+// openIndex sets up the posting lists. Sweeps and readers never publish one.
+func (s *Store) openIndex(opts Options) {
+	s.lists = index.NewCache(s, index.Options{
+		MemoryBytes: opts.IndexMemory,
+		Durable:     listdir.New(s.fs, s.path(root.Indexes)),
+		Publish:     !s.readOnly && !opts.NoPublish,
+	})
+	s.reader = index.NewReader(s, s.lists)
+}
+
+// Execute implements store.Backend.
+func (s *Store) Execute(op store.Op) (store.Result, error) {
+	if s.closed {
+		return nil, &store.Error{Kind: store.Integration, Doing: "execute", Root: s.dir, Found: fmt.Sprintf("operation %T on a closed store", op)}
+	}
+	if s.refusal != nil {
+		return nil, &store.Error{
+			Kind: store.Store, Doing: "execute", Root: s.dir,
+			Found: "this store must be opened again after a failed write", Err: s.refusal,
+		}
+	}
+	if admit, ok := op.(store.StoreRecords); ok {
+		return s.admit(admit)
+	}
+	return s.reader.Execute(op)
+}
+
+// Position implements index.Rows.
+func (s *Store) Position() store.Position { return s.table.Position() }
+
+// Lookup implements index.Rows.
+func (s *Store) Lookup(h record.Hash) (store.RecordID, error) {
+	id, _ := s.table.Lookup(h)
+	return id, nil
+}
+
+// Load implements index.Rows: a slice over the immutable mapped range of an
+// accepted row, with the mapping's owner. There is no other way to a slice.
+func (s *Store) Load(id store.RecordID) (store.Record, error) {
+	row := s.table.Row(id)
+	b, owner := s.mapping.View(int64(row.Offset), int(row.Len))
+	return store.Record{ID: id, Hash: row.Hash, Bytes: b, Owner: owner}, nil
+}
+
+// Close releases the mapping, the files and, for a store that Open or Create
+// returned, the lifetime lock. It publishes nothing. The mapping ends when the
+// last record over it is gone. Close is idempotent.
+func (s *Store) Close() error {
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	err := errors.Join(s.stage.removeAll(s), s.closeFiles())
+	if s.releaseOnClose {
+		err = errors.Join(err, s.own.Release())
+	}
+	return err
+}
+
+// MappingReleased is closed once neither the store nor any record holds the
+// arena mapping and its shared arena-lock.
+func (s *Store) MappingReleased() <-chan struct{} { return s.mapping.Released() }
+
+func (s *Store) closeFiles() error {
+	if s.mapping != nil {
+		s.mapping.Release()
+	}
+	var err error
+	for _, f := range []struct {
+		name string
+		file vfs.File
+	}{{root.RecordLog, s.log}, {root.Records, s.arena}} {
+		if f.file == nil {
+			continue
+		}
+		if e := f.file.Close(); e != nil {
+			err = errors.Join(err, ioError("close", s.dir, filepath.Join(s.dir, f.name), e))
+		}
+	}
+	s.log, s.arena = nil, nil
+	return err
+}
