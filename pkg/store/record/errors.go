@@ -34,6 +34,17 @@ func wrong(at int, format string, args ...any) error {
 	return &FormatError{Offset: int64(at), Err: fmt.Errorf(format, args...)}
 }
 
+// truncated says that more must follow the end of b.
+func truncated(b []byte) error { return &FormatError{Offset: int64(len(b)), Err: errTruncated} }
+
+// badLine places an error about the line at b[at].
+func badLine(b []byte, at int, err error) error {
+	if errors.Is(err, errTruncated) {
+		return truncated(b)
+	}
+	return &FormatError{Offset: int64(at), Err: err}
+}
+
 // moved adds to the offset of a FormatError the place of the record that it
 // is about.
 func moved(err error, by int64, stream bool) error {

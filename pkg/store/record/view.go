@@ -65,12 +65,15 @@ func parseHead(b []byte) (View, error) {
 // glyphAt reads the glyph line at b[at] and returns its kind, which must be
 // want unless that is zero.
 func glyphAt(b []byte, at int, want Kind) (Kind, error) {
-	if len(b)-at < GlyphLen {
-		return 0, &FormatError{Offset: int64(at), Err: errTruncated}
+	if rest := b[at:]; len(rest) < GlyphLen {
+		if n := min(len(rest), len(glyphStart)); string(rest[:n]) != glyphStart[:n] {
+			return 0, wrong(at, "not a glyph line: %.60q", rest)
+		}
+		return 0, truncated(b)
 	}
 	h, err := ParseGlyphLine(b[at:])
 	if err != nil {
-		return 0, &FormatError{Offset: int64(at), Err: err}
+		return 0, badLine(b, at, err)
 	}
 	if want != 0 && h.Kind() != want {
 		return 0, wrong(at, "a record of kind %s where one of kind %s belongs", h.Kind(), want)
@@ -82,7 +85,7 @@ func glyphAt(b []byte, at int, want Kind) (Kind, error) {
 func skipSealLines(b []byte, at int) (int, error) {
 	by, _, n, err := cutLine(b[at:])
 	if err != nil {
-		return 0, &FormatError{Offset: int64(at), Err: err}
+		return 0, badLine(b, at, err)
 	}
 	for _, pair := range sealPairs {
 		if string(by) != pair[0] {
@@ -90,7 +93,7 @@ func skipSealLines(b []byte, at int) (int, error) {
 		}
 		mark, _, m, err := cutLine(b[at+n:])
 		if err != nil {
-			return 0, &FormatError{Offset: int64(at + n), Err: err}
+			return 0, badLine(b, at+n, err)
 		}
 		if string(mark) != pair[1] {
 			return 0, wrong(at+n, "header %.80q where %s belongs", mark, pair[1])
@@ -109,7 +112,7 @@ func skipHeaders(b []byte, at int) (int, error) {
 		}
 		_, _, n, err := cutLine(b[at:])
 		if err != nil {
-			return 0, &FormatError{Offset: int64(at), Err: err}
+			return 0, badLine(b, at, err)
 		}
 		at += n
 	}
@@ -120,7 +123,7 @@ func skipHeaders(b []byte, at int) (int, error) {
 func dataLength(b []byte, at int) (n int64, dataAt int, err error) {
 	name, value, lineLen, err := cutLine(b[at:])
 	if err != nil {
-		return 0, 0, &FormatError{Offset: int64(at), Err: err}
+		return 0, 0, badLine(b, at, err)
 	}
 	if string(name) != dataLengthName {
 		return 0, 0, wrong(at, "header %.80q where %s belongs", name, dataLengthName)
@@ -137,7 +140,7 @@ func dataLength(b []byte, at int) (n int64, dataAt int, err error) {
 	}
 	at += lineLen
 	if at == len(b) {
-		return 0, 0, &FormatError{Offset: int64(at), Err: errTruncated}
+		return 0, 0, truncated(b)
 	}
 	if b[at] != '\n' {
 		return 0, 0, wrong(at, "the empty line before the data is missing")
