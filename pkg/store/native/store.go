@@ -142,3 +142,6 @@ func (s *Store) closeFiles() error {
 	s.log, s.arena = nil, nil
 	return err
 }
+
+// CandidatesVisited counts the residual candidates of all searches so far.
+func (s *Store) CandidatesVisited() uint64 { return s.reader.CandidatesVisited() }
