@@ -184,7 +184,7 @@ func (s suite) listsLagging(t *testing.T) {
 
 // awkward names and values differ only in what a careless path loses.
 func awkward() []string {
-	return []string{".", "..", "A", "a", "CON", "con", "con.", "nul", "x61", "é", "\u00ea", "\ufeffa", "a/b", `a\b`, "🖧"}
+	return []string{".", "..", "A", "a", "CON", "con", "con.", "nul", "x61", "é", "\u00ea", "\ufeffa", "a/b", `a\b`, "a🖧"}
 }
 
 func (s suite) listsOwnKeys(t *testing.T) {
@@ -302,6 +302,8 @@ func (l listFile) open(t *testing.T, mode vfs.Mode, use func(vfs.File) error) {
 	}
 }
 
+// read returns what a list can hold at most in these tests: a file may have
+// been blown up before.
 func (l listFile) read(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -310,7 +312,7 @@ func (l listFile) read(t *testing.T) []byte {
 		if err != nil {
 			return err
 		}
-		_, err = b.ReadFrom(io.NewSectionReader(f, 0, info.Size))
+		_, err = b.ReadFrom(io.NewSectionReader(f, 0, min(info.Size, 1<<16)))
 		return err
 	})
 	return b.Bytes()

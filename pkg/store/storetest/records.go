@@ -2,9 +2,7 @@ package storetest
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/zeebo/blake3"
 
@@ -27,25 +25,29 @@ func (r Record) New() store.NewRecord {
 }
 
 // Blob returns the Blob of some data.
-func Blob(data string) Record {
-	return seal(record.Blob, fmt.Appendf(nil, "Data-Length: %d\n\n%s", len(data), data))
-}
+func Blob(data string) Record { return built(blob(data)) }
 
 // Plex returns a Plex of that name over a Blob of its name, with extra
-// headers. Headers of one name keep their order.
+// headers. Headers of one name keep their order. What is no valid Plex is a
+// bug of the test and panics.
 func Plex(name string, headers ...Header) Record {
-	headers = slices.Clone(headers)
-	slices.SortStableFunc(headers, func(a, b Header) int { return cmp.Compare(a.Name, b.Name) })
-	body := fmt.Appendf(nil, "Group: g\nApp: storetest\nName: %s\nTAI: 1700000000:000000000\n", name)
-	for _, h := range headers {
-		body = fmt.Appendf(body, "%s: %s\n", h.Name, h.Value)
+	at := record.Coordinates{Group: "g", App: "storetest", Name: name, TAI: record.FormatTAI(1_700_000_000, 0)}
+	extra := make([]record.Header, len(headers))
+	for i, h := range headers {
+		extra[i] = record.Header(h)
 	}
-	return seal(record.Plex, append(body, Blob("data of "+name).Bytes...))
+	return built(must(record.BuildPlex(nil, at, extra, blob("data of "+name))))
 }
 
-func seal(kind record.Kind, payload []byte) Record {
-	h := record.MakeHash(kind, blake3.Sum256(payload))
-	return Record{Hash: h, Bytes: append(record.AppendGlyphLine(nil, h), payload...)}
+func blob(data string) record.View { return must(record.BuildBlob(nil, []byte(data))) }
+
+func built(v record.View) Record { return Record{Hash: v.Hash(), Bytes: v.Bytes()} }
+
+func must(v record.View, err error) record.View {
+	if err != nil {
+		panic("storetest: " + err.Error())
+	}
+	return v
 }
 
 // Absent returns the hash of a record that no test admits.

@@ -98,7 +98,8 @@ func (f *fixture) find(op store.FindRecords) store.FoundResult {
 	f.t.Helper()
 	res, ok := f.agree(op).(store.FoundResult)
 	if !ok {
-		f.t.Fatalf("%+v failed on both stores", op)
+		_, err := f.oracle.Execute(op)
+		f.t.Fatalf("%+v failed on both stores: %v", op, err)
 	}
 	return res
 }
