@@ -19,11 +19,7 @@ func splitLink(value []byte) (data, target []byte, ok bool) {
 		return nil, nil, false
 	}
 	target = value[at:]
-	// Cheap refusals first: most values are no links.
-	if !record.Kind(target[0]).Valid() || target[1] != '.' {
-		return nil, nil, false
-	}
-	if _, err := record.ParseHash(target); err != nil {
+	if !record.IsHash(target) {
 		return nil, nil, false
 	}
 	return value[:max(at-1, 0)], target, true

@@ -13,6 +13,34 @@ const alphabetB64A = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstu
 // exactly one text.
 var b64a = base64.NewEncoding(alphabetB64A).WithPadding(base64.NoPadding).Strict()
 
+// valuesB64A has the 6 bits of each character, and notB64A for every byte
+// outside the alphabet. It is never written to.
+var valuesB64A = func() (values [256]uint8) {
+	for i := range values {
+		values[i] = notB64A
+	}
+	for i := range len(alphabetB64A) {
+		values[alphabetB64A[i]] = uint8(i)
+	}
+	return values
+}()
+
+const notB64A = 0xFF
+
+// isDigestText reports whether text encodes DigestLen bytes, without decoding
+// them: projecting facts asks this about every glyph line and link.
+func isDigestText(text []byte) bool {
+	if len(text) != (DigestLen*8+5)/6 {
+		return false
+	}
+	var all uint8
+	for _, c := range text {
+		all |= valuesB64A[c]
+	}
+	// 43 characters have 258 bits: the last two must be zero.
+	return all&0xC0 == 0 && valuesB64A[text[len(text)-1]]&3 == 0
+}
+
 // EncodeB64A returns the Base64-Ascend text of src, without padding.
 func EncodeB64A(src []byte) string { return b64a.EncodeToString(src) }
 

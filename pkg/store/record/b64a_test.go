@@ -53,3 +53,15 @@ func TestB64AAscends(t *testing.T) {
 		}
 	})
 }
+
+// TestDigestText compares the fast check with the decoder.
+func TestDigestText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := []byte(EncodeB64A(rapid.SliceOfN(rapid.Byte(), 31, 33).Draw(t, "digest")))
+		text[rapid.IntRange(0, len(text)-1).Draw(t, "at")] = rapid.Byte().Draw(t, "byte")
+		b, err := DecodeB64A(string(text))
+		if want := err == nil && len(b) == DigestLen; isDigestText(text) != want {
+			t.Errorf("%q: want %v", text, want)
+		}
+	})
+}

@@ -161,6 +161,12 @@ func FuzzParseHash(f *testing.F) {
 		if err == nil && MakeHash(h.Kind(), h.Digest()).String() != string(text) {
 			t.Errorf("%q is read as %s", text, h)
 		}
+		if len(text) == HashLen {
+			// The decoder is the slow twin of isDigestText.
+			if _, err := DecodeB64A(string(text[2:45])); (err == nil) != isDigestText(text[2:45]) {
+				t.Errorf("%q: decoder says %v", text[2:45], err)
+			}
+		}
 		if k, err := ParseVerifierKey(text); err == nil && k.String() != string(text) {
 			t.Errorf("%q is read as %s", text, k)
 		}

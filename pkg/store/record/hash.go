@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
@@ -53,22 +52,19 @@ func MakeHash(kind Kind, digest Digest) Hash {
 // ParseHash reads a typed hash text of exactly HashLen bytes and rejects
 // every spelling that is not canonical.
 func ParseHash(text []byte) (Hash, error) {
-	var h Hash
 	if len(text) != HashLen {
-		return h, fmt.Errorf("typed hash has %d bytes, want %d", len(text), HashLen)
+		return Hash{}, fmt.Errorf("typed hash has %d bytes, want %d", len(text), HashLen)
 	}
-	if !Kind(text[0]).Valid() || text[1] != '.' || string(text[45:]) != ".H3" {
-		return h, fmt.Errorf("typed hash %q is not of the form T.<43 characters>.H3", text)
+	if !IsHash(text) {
+		return Hash{}, fmt.Errorf("typed hash %q is not of the form T.<43 B64A characters>.H3", text)
 	}
-	var digest Digest
-	if bytes.ContainsAny(text[2:45], "\r\n") {
-		return h, fmt.Errorf("typed hash %q holds a line break", text)
-	}
-	if _, err := b64a.Decode(digest[:], text[2:45]); err != nil {
-		return h, fmt.Errorf("typed hash %q: %w", text, err)
-	}
-	copy(h[:], text)
-	return h, nil
+	return Hash(text), nil
+}
+
+// IsHash reports whether text is a canonical typed hash.
+func IsHash(text []byte) bool {
+	return len(text) == HashLen && Kind(text[0]).Valid() && text[1] == '.' &&
+		string(text[45:]) == ".H3" && isDigestText(text[2:45])
 }
 
 // Kind returns the record kind the hash names.
