@@ -1,0 +1,69 @@
+package compact
+
+import (
+	"time"
+
+	"github.com/lace-store/lace/pkg/store"
+)
+
+// Options say how a compaction runs.
+type Options struct {
+	// Progress, unless nil, is told how far each phase is.
+	Progress func(Progress)
+	// Now is the clock of the phase times; nil is time.Now.
+	Now func() time.Time
+	// Buffer and WorthGap are passed to the mover; zero is its default.
+	Buffer   int
+	WorthGap uint64
+}
+
+// Progress says that Done of Total units of a phase are finished.
+type Progress struct {
+	Phase string // plan, move, publish or release
+	Done  uint64
+	Total uint64
+	Unit  string // rows or bytes
+}
+
+// Outcome is what a run came to.
+type Outcome string
+
+// The outcomes. A run that ended with an error has none.
+const (
+	Done        Outcome = "done"
+	Resumed     Outcome = "resumed"
+	NothingToDo Outcome = "nothing-to-do"
+)
+
+// Report is what a run did. Boundary to Moved are determined by the plan, and
+// the same after a resume as in one run; the rest is about this run alone.
+type Report struct {
+	Outcome  Outcome
+	Boundary store.Position
+	Retained Count
+	Removed  Count
+	// Released is the bytes between the old and the new end if they were given
+	// back, and zero otherwise.
+	Released uint64
+	Release  Release
+	Moved    uint64
+	// Digest identifies the kept set; it is zero after a resume.
+	Digest [32]byte
+
+	// NotFreed says why the file system gave back less than Released, or is
+	// empty.
+	NotFreed        string
+	AllocatedBefore uint64 // storage of records, in bytes
+	AllocatedAfter  uint64
+	Journaled       uint64 // bytes copied to journals
+	Written         uint64 // bytes written to any file
+	// TrustedRows are plan rows that only their destination could prove.
+	TrustedRows []uint64
+	Phases      []PhaseTime
+}
+
+// PhaseTime is how long a phase took.
+type PhaseTime struct {
+	Name    string
+	Seconds float64
+}

@@ -1,0 +1,275 @@
+package compact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/lace-store/lace/pkg/compact/format"
+	"github.com/lace-store/lace/pkg/compact/move"
+	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/root"
+	"github.com/lace-store/lace/pkg/store/rowlog"
+	"github.com/lace-store/lace/pkg/store/vfs"
+)
+
+// residueWorth is how much storage behind the end makes a compaction that
+// removes nothing release it, in bytes.
+const residueWorth = 1 << 20
+
+// run is one execution of the steps.
+type run struct {
+	profile Profile
+	opts    Options
+	report  Report
+	mover   *move.Mover
+	phase   string
+	began   time.Time
+}
+
+func newRun(p Profile, opts Options) *run {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &run{profile: p, opts: opts}
+}
+
+// Run executes a plan on a root without compaction files. An error before the
+// plan file is there means that nothing was changed; after it the root is
+// resumable, and ordinary opening says so.
+func Run(ctx context.Context, p Profile, plan *Plan, opts Options) (Report, error) {
+	r := newRun(p, opts)
+	err := r.fresh(ctx, plan)
+	r.endPhase()
+	return r.report, err
+}
+
+func (r *run) fresh(ctx context.Context, plan *Plan) error {
+	r.describe(plan)
+	if err := r.measureBefore(); err != nil {
+		return err
+	}
+	if plan.KeepsAll() {
+		return r.releaseResidue(plan)
+	}
+	if err := r.preflight(plan); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return &store.Error{Kind: store.Interrupted, Doing: "compact", Root: r.profile.Dir(), Found: "stopped before anything was changed", Err: err}
+	}
+	if err := r.writePlan(plan); err != nil { // A
+		return err
+	}
+	file, rows, err := r.openPlan(plan.table, 0)
+	if err != nil {
+		return err
+	}
+	err = r.forward(ctx, rows, 0, false)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	r.report.Outcome = Done
+	return r.finish() // F
+}
+
+// forward is B to E: what a fresh and a resumed run have in common.
+func (r *run) forward(ctx context.Context, rows *move.Plan, cursor format.RowIndex, resumed bool) error {
+	r.startPhase("move")
+	r.mover = move.New(move.Config{
+		FS: r.profile.FS(), Dir: r.profile.Dir(), Arena: r.profile.Arena(), Plan: rows,
+		Buffer: r.opts.Buffer, WorthGap: r.opts.WorthGap,
+		Progress: func(done, total uint64) { r.progress(done, total, "bytes") },
+	})
+	defer r.takeStats()
+	if resumed {
+		next, err := r.mover.Recover(cursor)
+		if err != nil {
+			return err
+		}
+		cursor = next
+	} else if err := r.begin(); err != nil { // B
+		return err
+	}
+	if err := r.mover.Run(ctx, cursor); err != nil { // C
+		return err
+	}
+	if err := r.publish(rows); err != nil { // D
+		return err
+	}
+	return r.release() // E
+}
+
+// writePlan is step A.
+func (r *run) writePlan(plan *Plan) error {
+	r.startPhase("plan")
+	// The plan is complete and durable before the state that makes a resume
+	// believe it.
+	err := vfs.Replace(r.profile.FS(), r.profile.Dir(), root.Plan, func(w io.Writer) error { return plan.writeTo(w) })
+	if err != nil {
+		e := r.ioError("write", root.Plan, err)
+		e.Hint = "nothing was changed but " + root.Plan + "; lace resume " + r.profile.Dir() + " clears it away"
+		return e
+	}
+	r.report.Written += uint64(plan.Header.PlanLen())
+	return nil
+}
+
+// begin is step B. The state comes first: without it, a crash after the
+// removal of the indexes would still be a normal root, but a crash between a
+// first move and the state would not be resumable.
+func (r *run) begin() error {
+	if err := r.mover.WriteState(format.State{Phase: format.Move}); err != nil {
+		return err
+	}
+	return r.profile.RemoveIndexes()
+}
+
+// publish is step D. The indexes are removed again, because a crash between
+// the state and their first removal could have left lists that name old ids.
+func (r *run) publish(rows *move.Plan) error {
+	r.startPhase("publish")
+	if err := r.profile.RemoveIndexes(); err != nil {
+		return err
+	}
+	total := uint64(rows.Rows())
+	err := r.profile.Publish(func(yield func(rowlog.Row, error) bool) {
+		for i := range rows.Rows() {
+			p, err := rows.Row(i)
+			if !yield(rowlog.Row{Hash: p.Hash, Offset: p.OffsetNew, Len: p.Len}, err) || err != nil {
+				return
+			}
+			if i%progressRows == 0 {
+				r.progress(uint64(i), total, "rows")
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	r.report.Written += total * rowlog.RowLen
+	r.progress(total, total, "rows")
+	return nil
+}
+
+// progressRows is how many rows pass between two progress events.
+const progressRows = 1 << 14
+
+// release is step E.
+func (r *run) release() error {
+	r.startPhase("release")
+	newEnd := r.report.Retained.Bytes
+	how, err := r.profile.Release(newEnd)
+	if err != nil {
+		return err
+	}
+	r.report.Release = how
+	if how != Unsupported {
+		r.report.Released = r.report.Removed.Bytes
+	}
+	return r.measureAfter()
+}
+
+// releaseResidue is all there is to do when nothing is removed: residue of
+// failed writes behind the end is given back, without compaction files.
+func (r *run) releaseResidue(plan *Plan) error {
+	r.report.Outcome = NothingToDo
+	worth, err := r.profile.ReleaseWorth(plan.NewEnd)
+	if err != nil {
+		return err
+	}
+	if worth < residueWorth {
+		return r.measureAfter()
+	}
+	r.startPhase("release")
+	how, err := r.profile.Release(plan.NewEnd)
+	if err != nil {
+		return err
+	}
+	r.report.Release = how
+	return r.measureAfter()
+}
+
+func (r *run) describe(plan *Plan) {
+	r.report.Boundary = plan.Header.Boundary
+	r.report.Retained, r.report.Removed = plan.Retained, plan.Removed
+	r.report.Moved, r.report.Digest = plan.Moved, plan.Digest
+}
+
+func (r *run) takeStats() {
+	s := r.mover.Stats()
+	r.report.Journaled, r.report.TrustedRows = s.Journaled, s.Trusted
+	r.report.Written += s.Written
+}
+
+func (r *run) measureBefore() error {
+	info, err := r.profile.Arena().Stat()
+	if err != nil {
+		return r.ioError("measure", root.Records, err)
+	}
+	r.report.AllocatedBefore = uint64(max(info.Allocated, 0))
+	return nil
+}
+
+// measureAfter compares what the file system gave back with what was released.
+func (r *run) measureAfter() error {
+	info, err := r.profile.Arena().Stat()
+	if err != nil {
+		return r.ioError("measure", root.Records, err)
+	}
+	r.report.AllocatedAfter = uint64(max(info.Allocated, 0))
+	space, err := r.profile.FS().Space(r.profile.Dir())
+	if err != nil {
+		return r.ioError("measure the file system of", "", err)
+	}
+	freed := r.report.AllocatedBefore - min(r.report.AllocatedBefore, r.report.AllocatedAfter)
+	slack := uint64(max(space.BlockSize, 4096))
+	switch {
+	case r.report.Release == Unsupported:
+		r.report.NotFreed = "this file system cannot free the inside of a file"
+	case freed+slack >= r.report.Released:
+	case space.CopyOnWrite:
+		r.report.NotFreed = "copy-on-write or a snapshot may still hold the old bytes"
+	default:
+		r.report.NotFreed = fmt.Sprintf("the file system shows %d bytes freed; an interrupted run may have freed some before", freed)
+	}
+	return nil
+}
+
+func (r *run) startPhase(name string) {
+	r.endPhase()
+	r.phase, r.began = name, r.opts.Now()
+}
+
+func (r *run) endPhase() {
+	if r.phase != "" {
+		r.report.Phases = append(r.report.Phases, PhaseTime{r.phase, r.opts.Now().Sub(r.began).Seconds()})
+		r.phase = ""
+	}
+}
+
+func (r *run) progress(done, total uint64, unit string) {
+	if r.opts.Progress != nil {
+		r.opts.Progress(Progress{Phase: r.phase, Done: done, Total: total, Unit: unit})
+	}
+}
+
+// ioError wraps an error of the file system about an entry of the root.
+func (r *run) ioError(doing, name string, err error) *store.Error {
+	return ioError(r.profile.Dir(), doing, name, err)
+}
+
+func ioError(dir, doing, name string, err error) *store.Error {
+	e := &store.Error{
+		Kind: store.Store, Doing: doing, Root: dir, Path: filepath.Join(dir, name), Err: err,
+		Hint: "nothing was lost; lace resume " + dir,
+	}
+	if vfs.NoSpace(err) {
+		e.Reason = store.NoSpace
+		e.Hint = "free some space, then lace resume " + dir
+	}
+	return e
+}
