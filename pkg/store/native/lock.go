@@ -135,3 +135,5 @@ func lockError(dir, path, why string, err error) error {
 		Hint: "wait until it is closed, or name a --lock-wait", Err: err,
 	}
 }
+
+func (o *Ownership) path(name string) string { return filepath.Join(o.dir, name) }
