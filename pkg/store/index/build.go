@@ -214,13 +214,13 @@ func (c *Cache) enforce(b *build) bool {
 			return false
 		}
 		c.shrink(extra)
-		if c.bytes+extra <= c.opts.MemoryBytes {
+		if c.bytes+extra <= c.budget() {
 			return true
 		}
 		c.giveUp(worst)
 		b.grow = slices.DeleteFunc(b.grow, func(g *growing) bool { return g == worst })
 		b.dispatch()
-		c.fail(fmt.Errorf("list of %s has no room in %d bytes", worst.key, c.opts.MemoryBytes))
+		c.fail(fmt.Errorf("list of %s has no room in %d bytes", worst.key, c.budget()))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"fmt"
 	"hash/maphash"
+	"math"
 
 	"github.com/lace-store/lace/pkg/store"
 )
@@ -24,7 +25,8 @@ type Durable interface {
 
 // Options bound a Cache. The zero value means the defaults.
 type Options struct {
-	// MemoryBytes bounds all lists together, in bytes; 64 MiB by default.
+	// MemoryBytes bounds all lists together, in bytes; by default 64 MiB, or 32
+	// bytes a record where that is more: half of what the row table takes.
 	MemoryBytes int64
 	// ColdLists bounds the lists that were read but not asked for again; 256
 	// by default.
@@ -40,9 +42,10 @@ type Options struct {
 
 // Defaults of Options.
 const (
-	defaultMemoryBytes = 64 << 20
-	defaultColdLists   = 256
-	defaultKeys        = 1 << 16
+	defaultMemoryBytes     = 64 << 20
+	defaultMemoryPerRecord = 32
+	defaultColdLists       = 256
+	defaultKeys            = 1 << 16
 )
 
 // hotAfter is how often a key is asked for before its list is built, and how
@@ -50,9 +53,6 @@ const (
 const hotAfter = 2
 
 func (o Options) withDefaults() Options {
-	if o.MemoryBytes == 0 {
-		o.MemoryBytes = defaultMemoryBytes
-	}
 	if o.ColdLists == 0 {
 		o.ColdLists = defaultColdLists
 	}
@@ -112,6 +112,7 @@ func NewCache(rows Rows, opts Options) *Cache {
 	c := &Cache{
 		rows: rows, opts: opts.withDefaults(),
 		entries: make(map[Key]*entry), tables: make(map[Key]*valueTable), seed: maphash.MakeSeed(),
+		tick: 1, // an entry that no query asked for has the tick zero
 	}
 	if c.opts.Durable != nil {
 		err := c.opts.Durable.Keys(func(k Key) bool {
@@ -179,11 +180,11 @@ func (c *Cache) ask(k Key) asked {
 	e := c.entry(k)
 	e.tick = c.tick
 	e.asks++
-	if e.list == nil && c.opts.Durable != nil && !e.tried {
-		c.readDurable(e)
-	}
-	if e.list != nil && e.asks > hotAfter {
+	switch {
+	case e.list != nil:
 		c.place(e, hot)
+	case c.opts.Durable != nil && !e.tried:
+		c.readDurable(e)
 	}
 	a := asked{entry: e, list: e.list}
 	if e.list != nil || e.expected && e.isHot() {
@@ -221,6 +222,7 @@ func (c *Cache) askPresence(a *asked) {
 	}
 	if e := c.entries[p]; e != nil && e.list != nil {
 		e.tick = c.tick
+		c.place(e, e.class)
 		a.entry, a.list = e, e.list
 	}
 }
@@ -314,6 +316,16 @@ func (c *Cache) publish(asks []asked) {
 	}
 }
 
+// budget returns the bound on the memory of all lists, in bytes.
+func (c *Cache) budget() int64 {
+	if c.opts.MemoryBytes != 0 {
+		return c.opts.MemoryBytes
+	}
+	const most = math.MaxInt64 / defaultMemoryPerRecord
+	return max(defaultMemoryBytes, int64(min(c.rows.Position(), most))*defaultMemoryPerRecord)
+}
+
+// fail notes that acceleration was lost; the answer is not.
 func (c *Cache) fail(err error) {
 	c.stats.Failures++
 	c.stats.LastFailure = err

@@ -350,3 +350,39 @@ func TestPresenceNarrowsAKeyWithoutAList(t *testing.T) {
 		t.Errorf("scanned %v", ids)
 	}
 }
+
+// A scan that starts early passes lists that cover its first records already,
+// and must leave them alone, even where such a list is wrong.
+func TestScanStartsEachListWhereItEnds(t *testing.T) {
+	rows := newRows(30)
+	d := &memoryDurable{lists: map[index.Key][]byte{even: posting([]store.RecordID{2}, 9).AppendTo(nil)}}
+	c := index.NewCache(rows, index.Options{Durable: d})
+	c.Expect(query(third))
+	prepare(t, c, 30, keys(even, third), append([]store.RecordID{2}, every(2, 30)[4:]...), every(3, 30))
+	if ids := rows.loaded(); !slices.Equal(ids, append([]store.RecordID{9}, span(0, 30)...)) {
+		t.Errorf("scanned %v", ids)
+	}
+}
+
+// A list that ends before a scan starts must not join it: it would lack what
+// lies between.
+func TestListBehindAScanDoesNotJoinIt(t *testing.T) {
+	rows := newRows(30)
+	d := &memoryDurable{lists: map[index.Key][]byte{third: posting(every(3, 20), 20).AppendTo(nil)}}
+	c := index.NewCache(rows, index.Options{Durable: d})
+	prepare(t, c, 10, keys(even))
+	prepare(t, c, 10, keys(even), every(2, 10))
+	c.Prepare(keys(value(1)), 0, 10)
+	prepare(t, c, 10, keys(value(2)), []store.RecordID{2})
+	rows.loaded()
+	prepare(t, c, 30, keys(third), every(3, 30))
+	if ids := rows.loaded(); !slices.Equal(ids, append([]store.RecordID{20}, span(20, 30)...)) {
+		t.Errorf("scanned %v, want (20, 30]", ids)
+	}
+	// Both lack the same, so that one scan serves the list and the table.
+	prepare(t, c, 30, keys(even), every(2, 30))
+	prepare(t, c, 30, keys(value(2)), []store.RecordID{2, 12, 22})
+	if ids := rows.loaded(); !slices.Equal(ids, span(10, 30)) {
+		t.Errorf("scanned %v, want (10, 30]", ids)
+	}
+}

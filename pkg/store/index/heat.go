@@ -50,14 +50,17 @@ func (c *Cache) entry(k Key) *entry {
 	return e
 }
 
+// forgetOne spares what the current query asks for: it would come back as a
+// second entry of its key.
 func (c *Cache) forgetOne() {
 	for cl := range c.byHeat {
-		if back := c.byHeat[cl].Back(); back != nil {
-			e := back.Value.(*entry)
-			c.drop(e)
-			c.byHeat[e.class].Remove(e.place)
-			delete(c.entries, e.key)
-			return
+		for el := c.byHeat[cl].Back(); el != nil; el = el.Prev() {
+			if e := el.Value.(*entry); e.tick != c.tick {
+				c.drop(e)
+				c.byHeat[e.class].Remove(e.place)
+				delete(c.entries, e.key)
+				return
+			}
 		}
 	}
 }
@@ -105,7 +108,7 @@ func (c *Cache) drop(e *entry) {
 func (c *Cache) shrink(extra int64) {
 	for cl := cold; cl <= hot; cl++ {
 		el := c.byHeat[cl].Back()
-		for el != nil && c.bytes+extra > c.opts.MemoryBytes {
+		for el != nil && c.bytes+extra > c.budget() {
 			e := el.Value.(*entry)
 			el = el.Prev()
 			if cl == cold || e.tick != c.tick {
@@ -114,7 +117,7 @@ func (c *Cache) shrink(extra int64) {
 		}
 	}
 	for k, t := range c.tables {
-		if c.bytes+extra <= c.opts.MemoryBytes {
+		if c.bytes+extra <= c.budget() {
 			return
 		}
 		if t.tick != c.tick {

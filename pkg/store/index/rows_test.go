@@ -134,6 +134,9 @@ func prepare(t *testing.T, c *index.Cache, hi store.Position, keys []index.Key, 
 		t.Fatalf("narrows by %d lists, want %d", len(got), len(want))
 	}
 	for i, walk := range got {
+		if walk.Count() != uint64(len(want[i])) {
+			t.Fatalf("list %d counts %d, want %d", i, walk.Count(), len(want[i]))
+		}
 		if ids := drain(t, walk); !slices.Equal(ids, append([]store.RecordID{}, want[i]...)) {
 			t.Fatalf("list %d holds %v, want %v", i, ids, want[i])
 		}

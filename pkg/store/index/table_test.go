@@ -127,3 +127,14 @@ func TestWalkOverATableSeeks(t *testing.T) {
 		}
 	}
 }
+
+// A table that covers the first records of a scan gets no second word for
+// them.
+func TestScanStartsTheTableWhereItEnds(t *testing.T) {
+	rows := newRows(30)
+	c := index.NewCache(rows, index.Options{})
+	c.Prepare(keys(value(1)), 0, 20)
+	prepare(t, c, 20, keys(value(2)), []store.RecordID{2, 12})
+	c.Expect(query(even))
+	prepare(t, c, 30, keys(even, value(2)), every(2, 30), []store.RecordID{2, 12, 22})
+}
