@@ -28,7 +28,12 @@ func New() *Store { return NewWithLists(index.Options{}) }
 
 // NewWithLists returns an empty store whose lists keep to opts.
 func NewWithLists(opts index.Options) *Store {
-	s := &Store{rows: rows{ids: make(map[record.Hash]store.RecordID)}}
+	return over(rows{ids: make(map[record.Hash]store.RecordID)}, opts)
+}
+
+// over returns a store of these rows that has no lists yet.
+func over(r rows, opts index.Options) *Store {
+	s := &Store{rows: r}
 	s.lists = index.NewCache(&s.rows, opts)
 	s.reader = index.NewReader(&s.rows, s.lists)
 	return s
