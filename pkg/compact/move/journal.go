@@ -1,7 +1,6 @@
 package move
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -12,12 +11,6 @@ import (
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/vfs"
-)
-
-// Sizes of the parts of a journal, in bytes.
-const (
-	journalHeaderLen = 8
-	journalIndexLen  = 8
 )
 
 // writeJournal durably copies the overlapping rows of a batch before the first
@@ -31,22 +24,24 @@ func (m *Mover) writeJournal(b batch, from place) error {
 	// Set before the outcome is known: after a failure it may be there.
 	m.journaled = true
 	var written uint64
+	// Without this, a power cut in the middle of the writes would leave rows
+	// whose old place is half overwritten and whose new place is half written.
 	err := vfs.Replace(m.cfg.FS, m.cfg.Dir, root.Journal, func(w io.Writer) error {
-		head := binary.LittleEndian.AppendUint64(nil, uint64(b.first))
+		head := format.JournalHeader{First: b.first}.AppendTo(nil)
 		if _, err := w.Write(head); err != nil {
 			return err
 		}
-		written = journalHeaderLen
+		written = format.JournalHeaderLen
 		return m.reader.each(b.first, b.overlapEnd, from, func(p piece) error {
 			if p.at == 0 {
 				if err := checkGlyph(p); err != nil {
 					return m.corrupt(p.index, p.row, err.Error())
 				}
-				head = binary.LittleEndian.AppendUint64(head[:0], uint64(p.index))
+				head = format.JournalEntry{Index: p.index}.AppendTo(head[:0])
 				if _, err := w.Write(head); err != nil {
 					return err
 				}
-				written += journalIndexLen
+				written += format.JournalEntryLen
 			}
 			written += uint64(len(p.bytes))
 			m.stats.Journaled += uint64(len(p.bytes))
@@ -70,6 +65,8 @@ func (m *Mover) RemoveJournal() error {
 	if err := vfs.RemoveIfPresent(m.cfg.FS, path); err != nil {
 		return m.wrap(root.Journal, err)
 	}
+	// Without this, the removal could survive a power cut that the next
+	// journal, or the removal of the state in step F, does not.
 	if err := m.cfg.FS.SyncDir(m.cfg.Dir); err != nil {
 		return m.wrap(root.Journal, fmt.Errorf("sync directory: %w", err))
 	}
@@ -77,22 +74,24 @@ func (m *Mover) RemoveJournal() error {
 	return nil
 }
 
-// liveJournal is the journal of the interrupted batch, found complete: entry
-// i, of plan row first+i, has its bytes at offsets[i].
+// liveJournal is the journal of the interrupted batch, found complete: it has
+// the bytes of the plan rows [first, end).
 type liveJournal struct {
-	file    vfs.File
-	first   format.RowIndex
-	offsets []int64
+	file       vfs.File
+	first, end format.RowIndex
+	firstRow   format.PlanRow
 }
 
-func (j *liveJournal) end() format.RowIndex { return j.first + format.RowIndex(len(j.offsets)) }
+// offset returns where the bytes of a row in [first, end) begin.
+func (j *liveJournal) offset(i format.RowIndex, r format.PlanRow) int64 {
+	return format.JournalOffset(j.first, j.firstRow, i, r)
+}
 
 // openJournal returns the live journal for the effective cursor c, or nil when
 // there is none or it is a stale one of an earlier batch. A journal of a later
 // batch, and one that is not exactly complete, are CorruptStore.
 func (m *Mover) openJournal(c format.RowIndex) (*liveJournal, error) {
-	path := filepath.Join(m.cfg.Dir, root.Journal)
-	f, err := m.cfg.FS.OpenFile(path, vfs.ReadOnly)
+	f, err := m.cfg.FS.OpenFile(filepath.Join(m.cfg.Dir, root.Journal), vfs.ReadOnly)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -112,46 +111,64 @@ func (m *Mover) parseJournal(f vfs.File, c format.RowIndex) (*liveJournal, error
 	if err != nil {
 		return nil, m.wrap(root.Journal, err)
 	}
-	var word [8]byte
-	if info.Size < journalHeaderLen {
+	if info.Size < format.JournalHeaderLen {
 		return nil, m.badJournal("offset 0", fmt.Sprintf("%d bytes", info.Size), "a header of 8")
 	}
+	var word [format.JournalHeaderLen]byte
 	if _, err := f.ReadAt(word[:], 0); err != nil {
 		return nil, m.wrap(root.Journal, err)
 	}
-	first := format.RowIndex(binary.LittleEndian.Uint64(word[:]))
-	if first < c {
+	header, err := format.DecodeJournalHeader(word[:])
+	if err != nil {
+		return nil, m.badJournal("offset 0", err.Error(), "")
+	}
+	if header.First < c {
 		return nil, nil
 	}
-	if first > c || c >= m.cfg.Plan.Rows() {
-		return nil, m.badJournal("offset 0", fmt.Sprintf("the journal of row %d", first), fmt.Sprintf("row %d at most", c))
+	if header.First > c || c >= m.cfg.Plan.Rows() {
+		return nil, m.badJournal("offset 0", fmt.Sprintf("the journal of row %d", header.First), fmt.Sprintf("row %d at most", c))
 	}
-	j := &liveJournal{file: f, first: first}
-	for at := int64(journalHeaderLen); at < info.Size; {
-		i := j.end()
-		if i >= m.cfg.Plan.Rows() {
-			return nil, m.badJournal(fmt.Sprintf("offset %d", at), "bytes behind the last plan row", "")
+	j := &liveJournal{file: f, first: c, end: c}
+	for at := int64(format.JournalHeaderLen); at < info.Size; j.end++ {
+		if at, err = m.parseEntry(j, at, info.Size); err != nil {
+			return nil, err
 		}
-		r, err := m.cfg.Plan.Row(i)
-		if err != nil {
-			return nil, m.wrap(root.Plan, err)
-		}
-		if info.Size-at < journalIndexLen || uint64(info.Size-at-journalIndexLen) < r.Len {
-			return nil, m.badJournal(fmt.Sprintf("offset %d", at), fmt.Sprintf("%d bytes", info.Size-at), fmt.Sprintf("row %d of %d bytes", i, r.Len))
-		}
-		if _, err := f.ReadAt(word[:], at); err != nil {
-			return nil, m.wrap(root.Journal, err)
-		}
-		if got := binary.LittleEndian.Uint64(word[:]); got != uint64(i) {
-			return nil, m.badJournal(fmt.Sprintf("offset %d", at), fmt.Sprintf("row index %d", got), fmt.Sprintf("row %d", i))
-		}
-		j.offsets = append(j.offsets, at+journalIndexLen)
-		at += journalIndexLen + int64(r.Len)
 	}
-	if len(j.offsets) == 0 {
+	if j.end == j.first {
 		return nil, m.badJournal("offset 8", "no rows", "at least one")
 	}
 	return j, nil
+}
+
+// parseEntry checks that the journal goes on at offset at with the whole of
+// plan row j.end, and returns the offset behind it.
+func (m *Mover) parseEntry(j *liveJournal, at, size int64) (int64, error) {
+	where := fmt.Sprintf("offset %d", at)
+	if j.end >= m.cfg.Plan.Rows() {
+		return 0, m.badJournal(where, "bytes behind the last plan row", "")
+	}
+	r, err := m.cfg.Plan.Row(j.end)
+	if err != nil {
+		return 0, m.wrap(root.Plan, err)
+	}
+	if j.end == j.first {
+		j.firstRow = r
+	}
+	if size-at < format.JournalEntryLen || uint64(size-at-format.JournalEntryLen) < r.Len {
+		return 0, m.badJournal(where, fmt.Sprintf("%d bytes", size-at), fmt.Sprintf("row %d of %d bytes", j.end, r.Len))
+	}
+	var word [format.JournalEntryLen]byte
+	if _, err := j.file.ReadAt(word[:], at); err != nil {
+		return 0, m.wrap(root.Journal, err)
+	}
+	entry, err := format.DecodeJournalEntry(word[:])
+	if err != nil {
+		return 0, m.badJournal(where, err.Error(), "")
+	}
+	if entry.Index != j.end {
+		return 0, m.badJournal(where, fmt.Sprintf("row index %d", entry.Index), fmt.Sprintf("row %d", j.end))
+	}
+	return at + format.JournalEntryLen + int64(r.Len), nil
 }
 
 func (m *Mover) badJournal(where, found, want string) error {

@@ -49,6 +49,8 @@ type Mover struct {
 	reader spanReader
 	out    []byte
 	stats  Stats
+	// verifier is made by the first recovery.
+	verifier *record.Verifier
 	// journaled says that a journal file exists, live or stale.
 	journaled bool
 }
@@ -95,15 +97,22 @@ func (m *Mover) Run(ctx context.Context, cursor format.RowIndex) error {
 		}
 		c = b.end
 	}
+	// The last journal gives its space back before step D wants some.
+	if err := m.RemoveJournal(); err != nil {
+		return err
+	}
 	return m.report(c)
 }
 
 // move does one batch: journal, writes, sync, state.
 func (m *Mover) move(b batch, from place) error {
+	// A journal of an earlier batch is in nobody's way, but takes space.
+	prepare := m.RemoveJournal
 	if b.overlapEnd > b.first {
-		if err := m.writeJournal(b, from); err != nil {
-			return err
-		}
+		prepare = func() error { return m.writeJournal(b, from) }
+	}
+	if err := prepare(); err != nil {
+		return err
 	}
 	if err := m.writeRows(b.first, b.end, from); err != nil {
 		return err

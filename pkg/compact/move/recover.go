@@ -39,22 +39,12 @@ func (m *Mover) redoFromArena(c format.RowIndex) (format.RowIndex, error) {
 	if err != nil {
 		return 0, m.wrap(root.Plan, err)
 	}
-	atNew := make(map[format.RowIndex]bool)
-	for i := b.first; i < b.end; i++ {
-		r, err := m.cfg.Plan.Row(i)
-		if err != nil {
-			return 0, m.wrap(root.Plan, err)
-		}
-		source, err := m.resolve(i, r, nil)
-		if err != nil {
-			return 0, err
-		}
-		if source == atDestination {
-			atNew[i] = true
-		}
+	found, err := m.resolveAll(b.first, b.end, nil)
+	if err != nil {
+		return 0, err
 	}
 	return b.end, m.move(b, func(i format.RowIndex, r format.PlanRow) uint64 {
-		if atNew[i] {
+		if found.at(i, atOldPlace) == atDestination {
 			return r.OffsetNew
 		}
 		return r.OffsetOld
@@ -65,29 +55,25 @@ func (m *Mover) redoFromArena(c format.RowIndex) (format.RowIndex, error) {
 // rest of the interrupted batch has its old ranges untouched, wherever that
 // batch ended, so that any cut is safe from there on.
 func (m *Mover) redoFromJournal(j *liveJournal) (format.RowIndex, error) {
-	sources := make([]rowSource, len(j.offsets))
-	for i := range j.offsets {
-		index := j.first + format.RowIndex(i)
-		r, err := m.cfg.Plan.Row(index)
-		if err != nil {
-			return 0, m.wrap(root.Plan, err)
-		}
-		if sources[i], err = m.resolve(index, r, j); err != nil {
-			return 0, err
-		}
+	found, err := m.resolveAll(j.first, j.end, j)
+	if err != nil {
+		return 0, err
 	}
-	for i, source := range sources {
-		index := j.first + format.RowIndex(i)
-		r, err := m.cfg.Plan.Row(index)
+	out := outWriter{m: m, offset: j.firstRow.OffsetNew}
+	for i := j.first; i < j.end; i++ {
+		r, err := m.cfg.Plan.Row(i)
 		if err != nil {
 			return 0, m.wrap(root.Plan, err)
 		}
-		in, at := m.source(source, index, r, j)
-		if err := m.copyRow(in, at, r); err != nil {
+		in, at := m.source(found.at(i, inJournal), i, r, j)
+		if err := m.pieces(in, at, r.Len, out.write); err != nil {
 			return 0, m.wrap(root.Records, err)
 		}
 	}
-	return j.end(), m.settle(j.end())
+	if err := out.flush(); err != nil {
+		return 0, m.wrap(root.Records, err)
+	}
+	return j.end, m.settle(j.end)
 }
 
 // rowSource says where a row of the interrupted batch verifies.
@@ -99,18 +85,75 @@ const (
 	atDestination // the last resort: nothing proves that it is on the disk
 )
 
-// resolve finds the source of a row by its full typed hash. Everything is
-// resolved before anything is written.
-func (m *Mover) resolve(i format.RowIndex, r format.PlanRow, j *liveJournal) (rowSource, error) {
-	tries := []rowSource{atOldPlace, atDestination}
-	if j != nil {
-		tries = []rowSource{inJournal, atOldPlace, atDestination}
+// sources has the rows that were not found at the first place tried, so that
+// it stays small whatever the size of a batch.
+type sources map[format.RowIndex]rowSource
+
+func (s sources) at(i format.RowIndex, first rowSource) rowSource {
+	if found, ok := s[i]; ok {
+		return found
 	}
+	return first
+}
+
+// resolveAll finds the source of each of the rows [lo, hi) by its full typed
+// hash, before anything is written.
+func (m *Mover) resolveAll(lo, hi format.RowIndex, j *liveJournal) (sources, error) {
+	if err := m.dropCaches(lo, hi); err != nil {
+		return nil, err
+	}
+	tries := []rowSource{inJournal, atOldPlace, atDestination}
+	if j == nil {
+		tries = tries[1:]
+	}
+	found := sources{}
+	for i := lo; i < hi; i++ {
+		r, err := m.cfg.Plan.Row(i)
+		if err != nil {
+			return nil, m.wrap(root.Plan, err)
+		}
+		source, err := m.resolve(i, r, j, tries)
+		if err != nil {
+			return nil, err
+		}
+		if source != tries[0] {
+			found[i] = source
+		}
+	}
+	return found, nil
+}
+
+// dropCaches asks the system to read the rows [lo, hi) from the disk, where
+// they lie and where they go. Safety does not depend on it.
+func (m *Mover) dropCaches(lo, hi format.RowIndex) error {
+	first, err := m.cfg.Plan.Row(lo)
+	if err != nil {
+		return m.wrap(root.Plan, err)
+	}
+	last, err := m.cfg.Plan.Row(hi - 1)
+	if err != nil {
+		return m.wrap(root.Plan, err)
+	}
+	// The pages at the edges are wanted too, and only whole pages are dropped.
+	// That the advice is refused changes nothing.
+	for _, span := range [][2]uint64{{first.OffsetNew, last.EndNew()}, {first.OffsetOld, last.EndOld()}} {
+		lo := span[0] / dropUnit * dropUnit
+		hi := (span[1] + dropUnit - 1) / dropUnit * dropUnit
+		_ = m.cfg.Arena.DropCache(int64(lo), int64(hi-lo))
+	}
+	return nil
+}
+
+// dropUnit is a multiple of the page size of every system, in bytes.
+const dropUnit = 1 << 16
+
+// resolve finds the source of one row among the places to try, in order.
+func (m *Mover) resolve(i format.RowIndex, r format.PlanRow, j *liveJournal, tries []rowSource) (rowSource, error) {
 	for _, source := range tries {
 		in, at := m.source(source, i, r, j)
 		err := m.verify(in, at, r)
 		if err == nil {
-			if source == atDestination && r.Moves() {
+			if source == atDestination {
 				m.stats.Trusted = append(m.stats.Trusted, uint64(i))
 			}
 			return source, nil
@@ -125,7 +168,7 @@ func (m *Mover) resolve(i format.RowIndex, r format.PlanRow, j *liveJournal) (ro
 func (m *Mover) source(s rowSource, i format.RowIndex, r format.PlanRow, j *liveJournal) (io.ReaderAt, int64) {
 	switch s {
 	case inJournal:
-		return j.file, j.offsets[i-j.first]
+		return j.file, j.offset(i, r)
 	case atOldPlace:
 		return m.cfg.Arena, int64(r.OffsetOld)
 	default:
@@ -133,38 +176,24 @@ func (m *Mover) source(s rowSource, i format.RowIndex, r format.PlanRow, j *live
 	}
 }
 
-// verify hashes a whole row in pieces. Cached pages are dropped first, as far
-// as the system takes that advice.
+// verify hashes a whole row in pieces.
 func (m *Mover) verify(in io.ReaderAt, at int64, r format.PlanRow) error {
-	if in == io.ReaderAt(m.cfg.Arena) {
-		// Advice alone: that it was not taken changes nothing.
-		_ = m.cfg.Arena.DropCache(at, int64(r.Len))
+	if m.verifier == nil {
+		m.verifier = record.NewVerifier(r.Hash)
 	}
-	v := record.NewVerifier(r.Hash)
-	err := m.pieces(in, at, r.Len, func(_ uint64, b []byte) error {
-		_, err := v.Write(b)
+	m.verifier.Reset(r.Hash)
+	err := m.pieces(in, at, r.Len, func(b []byte) error {
+		_, err := m.verifier.Write(b)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return v.Check()
-}
-
-// copyRow writes a whole row to its destination, piece by piece.
-func (m *Mover) copyRow(in io.ReaderAt, at int64, r format.PlanRow) error {
-	return m.pieces(in, at, r.Len, func(done uint64, b []byte) error {
-		if _, err := m.cfg.Arena.WriteAt(b, int64(r.OffsetNew+done)); err != nil {
-			return fmt.Errorf("write %d bytes at offset %d: %w", len(b), r.OffsetNew+done, err)
-		}
-		m.stats.Moved += uint64(len(b))
-		m.stats.Written += uint64(len(b))
-		return nil
-	})
+	return m.verifier.Check()
 }
 
 // pieces reads [at, at+n) through the shared buffer.
-func (m *Mover) pieces(in io.ReaderAt, at int64, n uint64, emit func(done uint64, b []byte) error) error {
+func (m *Mover) pieces(in io.ReaderAt, at int64, n uint64, emit func(b []byte) error) error {
 	for done := uint64(0); done < n; {
 		b := m.reader.buf[:min(uint64(len(m.reader.buf)), n-done)]
 		if _, err := in.ReadAt(b, at+int64(done)); err != nil {
@@ -173,7 +202,7 @@ func (m *Mover) pieces(in io.ReaderAt, at int64, n uint64, emit func(done uint64
 			}
 			return fmt.Errorf("read %d bytes at offset %d: %w", len(b), at+int64(done), err)
 		}
-		if err := emit(done, b); err != nil {
+		if err := emit(b); err != nil {
 			return err
 		}
 		done += uint64(len(b))
