@@ -76,29 +76,32 @@ func (n *inode) apply(c change) {
 // fate answers for one change what a crash or a failed sync leaves of it.
 type fate struct {
 	size bool                   // its size reaches the disk
-	data func(index int64) bool // this sector of it does; nil means none
+	data func(index int64) bool // this sector of it does
 }
 
-// settle returns the disk with what of the pending changes has reached it.
+// settle returns the disk with what of the pending changes has reached it. A
+// size that reached it brings every earlier truncation along, because a
+// journal keeps the order of those: bytes cut off never come back below it.
 func (n *inode) settle(fates func(i int) fate) content {
 	disk := n.disk.share()
-	size := disk.size
+	left := make([]fate, len(n.pending))
+	sizedBy := -1
 	for i, c := range n.pending {
-		f := fates(i)
-		if c.sized && f.size {
-			size = c.size
+		left[i] = fates(i)
+		if c.sized && left[i].size {
+			sizedBy = i
 		}
-		if c.kind == truncated {
-			if f.size { // otherwise it is as if it had never been asked for
-				disk.cut(c.size)
-			}
-			continue
-		}
-		if f.data == nil {
-			continue
+	}
+	size := disk.size
+	if sizedBy >= 0 {
+		size = n.pending[sizedBy].size
+	}
+	for i, c := range n.pending {
+		if c.kind == truncated && i <= sizedBy {
+			disk.cut(c.size)
 		}
 		for _, v := range c.versions {
-			if f.data(v.index) {
+			if left[i].data(v.index) {
 				disk.put(v.index, v.data)
 			}
 		}
