@@ -71,11 +71,11 @@ func same(t *testing.T, got, want [][]byte) {
 func TestSyntheticRoot(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "root")
 	var out strings.Builder
-	args := strings.Fields("--records 300 --min-size 1KiB --max-size 100KiB --seed 5 --links 50% --seals 10% --capacity 1GiB")
+	args := strings.Fields("--records 300 --min-size 1KiB --max-size 100KiB --seed 5 --links 50% --seals 1% --capacity 1GiB")
 	if err := run(context.Background(), append(args, dir), &out, nil); err != nil {
 		t.Fatal(err)
 	}
-	src, err := gen.NewSynthetic(gen.SyntheticOptions{Records: 300, MinSize: 1 << 10, MaxSize: 100 << 10, Seed: 5, Links: 0.5, Seals: 0.1})
+	src, err := gen.NewSynthetic(gen.SyntheticOptions{Records: 300, MinSize: 1 << 10, MaxSize: 100 << 10, Seed: 5, Links: 0.5, Seals: 0.01})
 	if err != nil {
 		t.Fatal(err)
 	}

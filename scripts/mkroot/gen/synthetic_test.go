@@ -57,7 +57,7 @@ func fields(t testing.TB, rec []byte) (byName map[string]string, links []string)
 }
 
 func TestSynthetic(t *testing.T) {
-	const n = 10_000
+	const n = 8_000
 	opts := SyntheticOptions{Records: n, MinSize: 10, MaxSize: 90, Seed: 1, Links: 0.2, Seals: 0.01}
 	count := map[string]int{}
 	var linked, sealed, least, most = 0, 0, math.MaxInt, 0
@@ -143,7 +143,7 @@ func TestSyntheticIsDeterministic(t *testing.T) {
 
 // TestReusedBuffer: building into one buffer gives the same records.
 func TestReusedBuffer(t *testing.T) {
-	opts := SyntheticOptions{Records: 300, MaxSize: 2000, Seed: 3, Links: 0.5, Seals: 0.3}
+	opts := SyntheticOptions{Records: 300, MaxSize: 2000, Seed: 3, Links: 0.5, Seals: 0.1}
 	want := all(t, synthetic(t, opts))
 	s := synthetic(t, opts)
 	var buf []byte
