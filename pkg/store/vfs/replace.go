@@ -13,7 +13,7 @@ import (
 const TempSuffix = ".lace-tmp"
 
 // replaceBuffer is the size of the buffered writes of Replace, in bytes.
-const replaceBuffer = 1 << 20
+const replaceBuffer = 64 << 10
 
 // Replace durably puts what write produces in place of dir/name: it writes
 // <name>.lace-tmp, syncs it, renames it over name and syncs the directory

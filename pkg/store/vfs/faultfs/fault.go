@@ -1,5 +1,7 @@
 package faultfs
 
+import "io/fs"
+
 // Fault says which calls fail, and how.
 type Fault struct {
 	// Match chooses among the calls; nil means Changing.
@@ -16,6 +18,11 @@ type Fault struct {
 	// After performs the call before it fails. A failing Close always closes,
 	// and a failing Map never maps, because keep stays with the caller.
 	After bool
+}
+
+// of is the error of a call that the fault hits.
+func (f *Fault) of(c Call) error {
+	return &fs.PathError{Op: string(c.Op), Path: c.Path, Err: f.Err}
 }
 
 // Injection is a fault at work.

@@ -88,8 +88,8 @@ func (f *FS) do(c Call, run func() error) error {
 	if fault == nil || fault.After && c.Op != Map {
 		err = run()
 	}
-	if fault != nil {
-		err = errors.Join(&fs.PathError{Op: string(c.Op), Path: c.Path, Err: fault.Err}, err)
+	if fault != nil { // what the call really returned is hidden
+		err = fault.of(c)
 	}
 	f.end(recorded, err)
 	return err

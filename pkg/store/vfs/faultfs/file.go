@@ -1,9 +1,7 @@
 package faultfs
 
 import (
-	"errors"
 	"io"
-	"io/fs"
 
 	"github.com/lace-store/lace/pkg/store/vfs"
 )
@@ -37,7 +35,7 @@ func (f *file) transfer(op Op, p []byte, off int64, move func([]byte, int64) (in
 		n, err = move(p, off)
 	}
 	if fault != nil {
-		err = errors.Join(&fs.PathError{Op: string(op), Path: f.path, Err: fault.Err}, err)
+		err = fault.of(*recorded)
 	}
 	if err == io.EOF {
 		f.fs.end(recorded, nil)
@@ -116,7 +114,7 @@ func (f *file) Close() error {
 	recorded, fault := f.fs.begin(f.call(Close, 0, 0))
 	err := f.discard()
 	if fault != nil {
-		err = errors.Join(&fs.PathError{Op: string(Close), Path: f.path, Err: fault.Err}, err)
+		err = fault.of(*recorded)
 	}
 	f.fs.end(recorded, err)
 	return err

@@ -76,6 +76,23 @@ func TestSymbolicLinksAreNotFollowed(t *testing.T) {
 	}
 }
 
+func TestRemoveTreeStaysInside(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name ...string) string { return filepath.Join(append([]string{dir}, name...)...) }
+	must(t, os.MkdirAll(at("tree", "sub"), 0o700))
+	must(t, os.Mkdir(at("outside"), 0o700))
+	must(t, os.WriteFile(at("outside", "precious"), nil, 0o600))
+	must(t, os.Symlink(at("outside"), at("tree", "link")))
+	must(t, os.Symlink(at("outside", "precious"), at("tree", "sub", "link")))
+	must(t, vfs.RemoveTree(New(), at("tree")))
+	if _, err := os.Lstat(at("tree")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the tree is still there: %v", err)
+	}
+	if _, err := os.Stat(at("outside", "precious")); err != nil {
+		t.Errorf("a removal followed a link: %v", err)
+	}
+}
+
 // A lock belongs to the open file. A duplicate of the descriptor, such as a
 // forked child has, must not prolong it past Close (seed 002).
 func TestCloseUnlocksDespiteDuplicate(t *testing.T) {
