@@ -2,7 +2,7 @@ package fact
 
 import "github.com/lace-store/lace/pkg/store/record"
 
-// The decisions about facts that are ours; docs/format.md lists them with
+// The decisions about facts that are ours; docs/format/records.md lists them with
 // their reasons. Beyond what stands here: a Seal has the fields of the Plex it
 // carries, so that sealed content can be selected like unsealed, and the index
 // of a field is its zero-based ordinal among the fields of its name.

@@ -11,6 +11,6 @@
 //	54      1     LF
 //
 // The digest in the typed hash is BLAKE3-256 over every byte behind that LF.
-// docs/format.md has the layouts of the three kinds, and marks the decisions
+// docs/format/records.md has the layouts of the three kinds, and marks the decisions
 // that are ours.
 package record

@@ -1,7 +1,7 @@
 package record
 
 // The decisions about the record format that are ours: the published pages do
-// not state them. docs/format.md lists them with their reasons; the ones about
+// not state them. docs/format/records.md lists them with their reasons; the ones about
 // facts are in pkg/store/fact/ours.go.
 const (
 	// MaxCoordinatesLen bounds the four coordinate lines of a Plex together,
