@@ -195,6 +195,13 @@ func TestEvictShowsTheDisk(t *testing.T) {
 	if !shown {
 		t.Error("no seed evicted the lying sector")
 	}
+	s.write("/a", 0, strings.Repeat("x", 512))
+	for seed := range uint64(20) {
+		s.Evict(seed)
+	}
+	if got := show(t, s.FS); got != "a="+strings.Repeat("x", 512) {
+		t.Errorf("an eviction took a dirty sector: %.10q", got)
+	}
 	// Without a failed sync there is nothing to see, dirty or clean.
 	honest := newScript(t, Options{})
 	overwritten(honest)

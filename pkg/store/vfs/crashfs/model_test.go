@@ -217,6 +217,21 @@ func TestWhatACrashLeaves(t *testing.T) {
 	}
 }
 
+// Bytes that survived without the size they lie in are gone for good.
+func TestBytesBehindTheSizeAreLost(t *testing.T) {
+	s := newScript(t, Options{})
+	s.durable("/a", "12")
+	s.write("/a", 2, "34")
+	after := script{t, s.Crash(Only(0))}
+	if got := contents(t, after.FS, "/a"); got != "12" {
+		t.Fatalf("the bytes alone kept leave %q; things: %q", got, s.Pending())
+	}
+	s.must(after.open("/a").Truncate(4))
+	if got := contents(t, after.FS, "/a"); got != "12.." {
+		t.Errorf("grown again, the file holds %q", got)
+	}
+}
+
 // A directory is known by its own entry, its contents by its own sync.
 func TestDirectoriesSurviveApart(t *testing.T) {
 	s := newScript(t, Options{})
