@@ -82,7 +82,7 @@ func readPlanHeader(f vfs.File, dir string) (format.PlanHeader, error) {
 func checkRows(f vfs.File, dir string, h format.PlanHeader) (PlanSummary, error) {
 	var s PlanSummary
 	check := format.NewChecker(h)
-	buf := make([]byte, format.PlanRowLen<<12)
+	buf := make([]byte, min(format.PlanRowLen<<12, h.PlanLen()-format.PlanHeaderLen))
 	for at := int64(format.PlanHeaderLen); at < h.PlanLen(); {
 		b := buf[:min(int64(len(buf)), h.PlanLen()-at)]
 		if _, err := f.ReadAt(b, at); err != nil && !errors.Is(err, io.EOF) {

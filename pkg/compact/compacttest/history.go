@@ -294,8 +294,8 @@ func (h *History) checkArena(fsys *crashfs.FS, want []byte) error {
 	return nil
 }
 
-// mostRead bounds what is read of an arena: the shapes are far smaller.
-const mostRead = 1 << 16
+// mostRead bounds what is read of an arena, in bytes: no shape is larger.
+const mostRead = 1 << 15
 
 func readAll(fsys vfs.FS, name string) (b []byte, err error) {
 	f, err := fsys.OpenFile(filepath.Join(Dir, name), vfs.ReadOnly)

@@ -24,6 +24,9 @@ const (
 type Options struct {
 	// States is about how many states are tried, unless the environment says.
 	States int
+	// Stride is how many calls of a shape are passed over between two that are
+	// struck, so that fewer states see more shapes; 0 strikes every call.
+	Stride int
 	// Random is how many random survivors are tried at each power cut, besides
 	// nothing, everything, each thing lost alone and each kept alone.
 	Random int
@@ -115,7 +118,8 @@ func (m *matrix) shape(s *Shape) error {
 	if err != nil {
 		return failed(h, err)
 	}
-	for at := 1; at <= calls && m.tried < m.opts.States; at++ {
+	stride := m.opts.Stride + 1
+	for at := 1 + int(s.Seed)%stride; at <= calls && m.tried < m.opts.States; at += stride {
 		if err := m.strikes(h, at); err != nil {
 			return err
 		}

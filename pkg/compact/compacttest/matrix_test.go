@@ -7,9 +7,9 @@ import (
 )
 
 func TestMatrix(t *testing.T) {
-	compacttest.Matrix(t, compacttest.Plain{}, compacttest.Options{States: 12_000, Random: 4})
+	compacttest.Matrix(t, compacttest.Plain{}, compacttest.Options{States: 5_000, Random: 4, Stride: 6})
 }
 
 func TestMatrixTruncating(t *testing.T) {
-	compacttest.Matrix(t, compacttest.Plain{Truncate: true}, compacttest.Options{States: 6_000, Random: 4})
+	compacttest.Matrix(t, compacttest.Plain{Truncate: true}, compacttest.Options{States: 2_000, Random: 4, Stride: 6})
 }

@@ -25,7 +25,7 @@ type Plain struct{ Truncate bool }
 var _ Subject = Plain{}
 
 // plainCapacity is the length of a sparse arena, in bytes.
-const plainCapacity = 1 << 16
+const plainCapacity = mostRead
 
 // Build implements Subject.
 func (p Plain) Build(fsys vfs.FS, dir string, records [][]byte) error {
