@@ -3,6 +3,7 @@ package native
 import (
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 
 	"github.com/lace-store/lace/pkg/store"
@@ -145,3 +146,7 @@ func (s *Store) closeFiles() error {
 
 // CandidatesVisited counts the residual candidates of all searches so far.
 func (s *Store) CandidatesVisited() uint64 { return s.reader.CandidatesVisited() }
+
+// Arena reads records positionally. It is for maintenance, which reads in
+// offset order and must not fault on a mapping.
+func (s *Store) Arena() io.ReaderAt { return s.arena }
