@@ -1,0 +1,89 @@
+package native
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lace-store/lace/pkg/compact"
+	"github.com/lace-store/lace/pkg/compact/move"
+	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/root"
+	"github.com/lace-store/lace/pkg/store/rowlog"
+	"github.com/lace-store/lace/pkg/store/vfs"
+)
+
+// Examination is a root opened to be looked at in any state, interrupted ones
+// included. Nothing is written, and no byte of the arena was checked.
+type Examination struct {
+	Table     *rowlog.Table
+	TornBytes uint64
+	Arena     vfs.File
+	Files     compact.Files
+	own       *Ownership
+}
+
+// Examine owns the root dir for reading and loads its row table.
+func Examine(ctx context.Context, dir string, opts Options) (*Examination, error) {
+	opts.ReadOnly = true
+	own, err := Own(ctx, dir, opts)
+	if err != nil {
+		return nil, err
+	}
+	x := &Examination{own: own}
+	if err := x.open(); err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	return x, nil
+}
+
+func (x *Examination) open() error {
+	var err error
+	if x.Files, err = compact.Look(x.own.fs, x.own.dir); err != nil {
+		return err
+	}
+	if x.Table, x.TornBytes, err = x.own.structure(); err != nil {
+		return err
+	}
+	x.Arena, err = x.own.fs.OpenFile(x.own.path(root.Records), vfs.ReadOnly)
+	if err != nil {
+		return ioError("open", x.own.dir, x.own.path(root.Records), err)
+	}
+	return nil
+}
+
+// Interrupted reports whether a compaction must be resumed.
+func (x *Examination) Interrupted() bool { return x.Files.State }
+
+// Status says how far an interrupted compaction came.
+func (x *Examination) Status() (compact.Status, error) {
+	return compact.ReadStatus(x.own.fs, x.own.dir, x.Table)
+}
+
+// Prove hashes every retained record of an interrupted compaction at the
+// places where a resume would look for it.
+func (x *Examination) Prove(ctx context.Context, progress func(done, total uint64)) (move.Proof, error) {
+	return compact.Prove(ctx, x.own.fs, x.own.dir, x.Arena, x.Table, progress)
+}
+
+// Record reads one record positionally. An id outside the root is an error.
+func (x *Examination) Record(id store.RecordID) ([]byte, rowlog.Row, error) {
+	if id == 0 || store.Position(id) > x.Table.Position() {
+		return nil, rowlog.Row{}, &store.Error{Kind: store.Integration, Doing: "inspect", Root: x.own.dir, ID: id, Found: "no such record"}
+	}
+	row := x.Table.Row(id)
+	b := make([]byte, row.Len)
+	if _, err := x.Arena.ReadAt(b, int64(row.Offset)); err != nil {
+		return nil, row, ioError("read", x.own.dir, x.own.path(root.Records), err)
+	}
+	return b, row, nil
+}
+
+// Close gives the root back.
+func (x *Examination) Close() error {
+	var err error
+	if x.Arena != nil {
+		err = x.Arena.Close()
+		x.Arena = nil
+	}
+	return errors.Join(err, x.own.Release())
+}
