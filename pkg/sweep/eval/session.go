@@ -25,8 +25,11 @@ type session struct {
 	names    names
 	known    associations
 
-	unique  map[record.Hash]int // of a batch being resolved
-	missing []store.RecordID
+	// Buffers of one call.
+	unique   map[record.Hash]int
+	hashes   []record.Hash
+	values   []value
+	resolved []store.RecordID
 }
 
 // find visits the records in (lo, hi] that match a query, in pages, until the
@@ -122,7 +125,7 @@ func (s *session) load(ids []store.RecordID, visit func(store.Record) error) err
 // resolve returns the ids of unique hashes at the boundary, zero for what is
 // not held, in batches of one block. The answer is valid until the next call.
 func (s *session) resolve(hashes []record.Hash) ([]store.RecordID, error) {
-	s.missing = s.missing[:0]
+	s.resolved = s.resolved[:0]
 	for len(hashes) > 0 {
 		n := min(len(hashes), s.batch)
 		op := store.ResolveStoreRecordIDs{Hashes: hashes[:n:n], ReadThrough: s.boundary}
@@ -143,10 +146,10 @@ func (s *session) resolve(hashes []record.Hash) ([]store.RecordID, error) {
 				}
 			}
 		}
-		s.missing = append(s.missing, res.IDs...)
+		s.resolved = append(s.resolved, res.IDs...)
 		hashes = hashes[n:]
 	}
-	return s.missing, nil
+	return s.resolved, nil
 }
 
 // execute asks for one operation and insists on its own type of result.

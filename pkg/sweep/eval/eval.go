@@ -1,0 +1,175 @@
+package eval
+
+import (
+	"github.com/lace-store/lace/pkg/policy/program"
+	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/record"
+)
+
+// Options bound an evaluation. None may be zero.
+type Options struct {
+	Boundary        store.Position // records up to here are the root
+	PageRows        int            // records of one page of a search
+	BlockBindings   int            // bindings that go through a step together
+	DistinctQueries int            // different searches of one block
+	RelationRows    uint64         // derived tuples of one relation
+	Work            uint64         // join bindings and record reads of one window
+}
+
+// Cost is what one window took.
+type Cost struct {
+	Work        uint64
+	RecordsRead uint64
+	// Rows has the tuples of every relation that was derived, by its name.
+	Rows map[string]uint64
+}
+
+// Evaluator evaluates the windows of one module over one store. What does not
+// depend on the window is derived once and shared by all of them.
+type Evaluator struct {
+	session
+	distinct  int
+	program   *program.Program
+	constants map[string]value
+	relations map[program.PredicateID]*relation
+	growing   map[*relation]bool // of the stratum at hand
+	delta     struct{ from, to int }
+	rows      map[string]uint64
+}
+
+// New returns an evaluator of one module, named in its errors.
+func New(s Store, module string, o Options) *Evaluator {
+	e := &Evaluator{
+		session: session{
+			store: s, boundary: o.Boundary, page: o.PageRows, batch: o.BlockBindings,
+			texts: newTexts(), known: newAssociations(), unique: map[record.Hash]int{},
+			meter: meter{module: module, rows: o.RelationRows, allowed: o.Work},
+		},
+		distinct:  o.DistinctQueries,
+		constants: map[string]value{},
+		relations: map[program.PredicateID]*relation{},
+		growing:   map[*relation]bool{},
+	}
+	return e
+}
+
+// Window evaluates p, the module as it is rewritten for the window (lo, hi],
+// and calls selected once for every record that it selects, in no particular
+// order. Predicates that are no clones must be the same in every window.
+func (e *Evaluator) Window(p *program.Program, lo, hi store.Position, selected func(store.RecordID)) (Cost, error) {
+	e.program, e.rows = p, map[string]uint64{}
+	e.meter.work, e.meter.reads, e.meter.lo, e.meter.hi = 0, 0, lo, hi
+	if p.Select == program.NoPredicate || len(p.Rules) == 0 {
+		return Cost{Rows: e.rows}, nil
+	}
+	if err := e.begin(); err != nil {
+		return Cost{}, err
+	}
+	// What is shared comes first, so that the texts of the window can be
+	// forgotten behind it. It never depends on a clone.
+	for _, s := range p.Strata {
+		if e.isShared(s) {
+			if err := e.stratum(s, nil); err != nil {
+				return Cost{}, err
+			}
+		}
+	}
+	mark := e.texts.mark()
+	for _, s := range p.Strata {
+		if !e.isShared(s) {
+			if err := e.stratum(s, selected); err != nil {
+				return Cost{}, err
+			}
+		}
+	}
+	e.forgetWindow(mark)
+	return Cost{Work: e.meter.work, RecordsRead: e.meter.reads, Rows: e.rows}, nil
+}
+
+// isShared reports whether a stratum is the same in every window.
+func (e *Evaluator) isShared(s program.Stratum) bool {
+	id := s.Predicates[0]
+	return id != e.program.Select && e.program.Predicates[id].ClonedFrom == program.NoPredicate
+}
+
+func (e *Evaluator) forgetWindow(mark textMark) {
+	for id := range e.relations {
+		if !e.isShared(program.Stratum{Predicates: []program.PredicateID{id}}) {
+			delete(e.relations, id)
+		}
+	}
+	e.texts.cut(mark)
+}
+
+// begin resolves the constants of the rules, anchors among them, in one batch,
+// and makes the rows of Param.
+func (e *Evaluator) begin() error {
+	e.meter.rule, e.meter.derives = &e.program.Rules[0], "constants"
+	var hashes []record.Hash
+	var seen []string
+	each := func(text string) {
+		if _, known := e.constants[text]; known {
+			return
+		}
+		if record.IsHash([]byte(text)) {
+			e.constants[text] = 0
+			hashes, seen = append(hashes, record.Hash([]byte(text))), append(seen, text)
+			return
+		}
+		e.constants[text] = e.texts.intern([]byte(text))
+	}
+	for i := range e.program.Rules {
+		eachConstant(&e.program.Rules[i], each)
+	}
+	for _, p := range e.program.Params {
+		each(p.Name)
+		each(p.Value)
+	}
+	values, err := e.recordValues(len(hashes), func(i int) record.Hash { return hashes[i] })
+	if err != nil {
+		return err
+	}
+	for i, text := range seen {
+		e.constants[text] = values[i]
+	}
+	e.params()
+	return nil
+}
+
+func (e *Evaluator) params() {
+	for id, pred := range e.program.Predicates {
+		if pred.Base != program.ParamBase {
+			continue
+		}
+		rel := newRelation(pred.Name, pred.Arity)
+		for _, p := range e.program.Params {
+			rel.add([]value{e.constants[p.Name], e.constants[p.Value]})
+		}
+		e.relations[program.PredicateID(id)] = rel
+	}
+}
+
+func eachConstant(rule *program.Rule, each func(text string)) {
+	terms := func(terms ...program.Term) {
+		for _, t := range terms {
+			if t.Form == program.Constant {
+				each(t.Text)
+			}
+		}
+	}
+	terms(rule.Head.Args...)
+	for _, lit := range rule.Body {
+		switch lit := lit.(type) {
+		case program.Positive:
+			terms(lit.Atom.Args...)
+		case program.Negated:
+			terms(lit.Atom.Args...)
+		case program.TopK:
+			terms(lit.Atom.Args...)
+		case program.Compare:
+			terms(lit.Left.Term, lit.Right.Term)
+		case program.Prefix:
+			terms(lit.Term)
+		}
+	}
+}

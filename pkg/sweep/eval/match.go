@@ -1,0 +1,289 @@
+package eval
+
+import (
+	"bytes"
+	"encoding/binary"
+	"runtime"
+	"strconv"
+
+	"github.com/lace-store/lace/pkg/policy/program"
+	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/fact"
+)
+
+// matcher compares one group with one record at a time. gather visits the
+// facts of the record once and copies what the patterns need; match joins the
+// patterns with each other and with one binding.
+type matcher struct {
+	group   *group
+	id      store.RecordID
+	self    []byte
+	scratch []byte
+	facts   [][]span // per pattern, then per test: the kept parts of each candidate
+	counts  []int    // candidates of each
+	locals  [][]byte
+
+	known   [][][]byte // text of each known slot, per binding
+	binding int        // the binding at hand
+
+	// keyed, unless nil, says which bindings a match is for, by the texts of
+	// the locals in keys; otherwise it is for the binding at hand.
+	keyed map[string][]int32
+	keys  []int
+	key   []byte
+
+	done  *doneSet
+	found func() error // takes the match at hand
+}
+
+// span is a text in scratch.
+type span struct{ from, to uint32 }
+
+// doneSet says which bindings need no further match.
+type doneSet struct {
+	done   []bool
+	left   int
+	passed bool // the block was handed on already
+}
+
+func newDoneSet(n int) *doneSet { return &doneSet{done: make([]bool, n), left: n} }
+
+func (d *doneSet) has(i int) bool { return d != nil && d.done[i] }
+
+func (d *doneSet) all() bool { return d != nil && d.left == 0 }
+
+func (d *doneSet) add(i int) {
+	if !d.done[i] {
+		d.done[i] = true
+		d.left--
+	}
+}
+
+func newMatcher(g *group) *matcher {
+	n := len(g.patterns) + len(g.tests)
+	return &matcher{group: g, facts: make([][]span, n), counts: make([]int, n), locals: make([][]byte, g.locals), known: make([][][]byte, len(g.known))}
+}
+
+// gather collects the facts of a record that may match.
+func (m *matcher) gather(rec store.Record) error {
+	m.id, m.self = rec.ID, append(m.self[:0], rec.Hash[:]...)
+	m.scratch = m.scratch[:0]
+	for i := range m.facts {
+		m.facts[i], m.counts[i] = m.facts[i][:0], 0
+	}
+	if len(m.facts) == 0 {
+		return nil
+	}
+	err := fact.Visit(rec.Bytes, m)
+	runtime.KeepAlive(rec.Owner)
+	if err != nil {
+		return &store.Error{Kind: store.CorruptStore, Doing: "read record", ID: rec.ID, Hash: rec.Hash, Err: err}
+	}
+	return nil
+}
+
+// Field implements fact.Visitor.
+func (m *matcher) Field(name []byte, index int, value []byte) bool {
+	m.offer(fieldFact, index, [factParts][]byte{namePart: name, textPart: value})
+	return true
+}
+
+// Link implements fact.Visitor.
+func (m *matcher) Link(name []byte, index int, data, target []byte) bool {
+	m.offer(linkFact, index, [factParts][]byte{namePart: name, textPart: data, targetPart: target})
+	return true
+}
+
+// Contains implements fact.Visitor.
+func (m *matcher) Contains(contained []byte) bool {
+	m.offer(containsFact, 0, [factParts][]byte{targetPart: contained})
+	return true
+}
+
+// offer keeps a fact for every pattern whose constants it has.
+func (m *matcher) offer(kind factKind, index int, parts [factParts][]byte) {
+	for i := range m.group.patterns {
+		m.offerTo(i, &m.group.patterns[i], kind, index, &parts)
+	}
+	for i := range m.group.tests {
+		m.offerTo(len(m.group.patterns)+i, &m.group.tests[i], kind, index, &parts)
+	}
+}
+
+func (m *matcher) offerTo(i int, p *pattern, kind factKind, index int, parts *[factParts][]byte) {
+	if p.kind != kind {
+		return
+	}
+	var digits [20]byte
+	for part := range p.parts {
+		arg := &p.parts[part]
+		if arg.form == anyText {
+			continue
+		}
+		if part == indexPart {
+			parts[part] = strconv.AppendInt(digits[:0], int64(index), 10)
+		}
+		if arg.form == constant && string(arg.text) != string(parts[part]) {
+			return
+		}
+	}
+	m.counts[i]++
+	for _, part := range p.kept {
+		from := len(m.scratch)
+		m.scratch = append(m.scratch, parts[part]...)
+		m.facts[i] = append(m.facts[i], span{uint32(from), uint32(len(m.scratch))})
+	}
+}
+
+// match joins the patterns from depth on, and reports whether there was a
+// match. Once nothing that is still to be joined can bind an output, the first
+// match ends the search.
+func (m *matcher) match(depth int) (bool, error) {
+	if depth == len(m.group.patterns) {
+		return m.complete()
+	}
+	matched := false
+	for i := range m.counts[depth] {
+		if !m.unify(depth, &m.group.patterns[depth], i) {
+			continue
+		}
+		ok, err := m.match(depth + 1)
+		if err != nil {
+			return false, err
+		}
+		matched = matched || ok
+		if matched && depth >= m.group.tail {
+			break
+		}
+	}
+	return matched, nil
+}
+
+// unify compares candidate i of a pattern, binding the locals it meets first.
+func (m *matcher) unify(at int, p *pattern, i int) bool {
+	spans := m.facts[at][i*len(p.kept):]
+	for k, part := range p.kept {
+		text := m.scratch[spans[k].from:spans[k].to]
+		arg := &p.parts[part]
+		if arg.form == newLocal {
+			m.locals[arg.n] = text
+		} else if !bytes.Equal(text, m.textOf(arg)) {
+			return false
+		}
+	}
+	return true
+}
+
+// textOf returns the text that an argument stands for in the match at hand.
+func (m *matcher) textOf(arg *argument) []byte {
+	switch arg.form {
+	case constant:
+		return arg.text
+	case selfText:
+		return m.self
+	case knownText:
+		return m.known[arg.n][m.binding]
+	}
+	return m.locals[arg.n]
+}
+
+// complete hands a match of all patterns to the bindings it is for.
+func (m *matcher) complete() (bool, error) {
+	if m.keyed == nil {
+		return m.accept()
+	}
+	m.key = m.key[:0]
+	for _, local := range m.keys {
+		m.key = appendKey(m.key, m.locals[local])
+	}
+	matched := false
+	for _, i := range m.keyed[string(m.key)] {
+		m.binding = int(i)
+		if m.done.has(m.binding) {
+			continue
+		}
+		ok, err := m.accept()
+		if err != nil {
+			return false, err
+		}
+		matched = matched || ok
+	}
+	return matched, nil
+}
+
+// appendKey appends a text so that different sequences of texts have different
+// keys.
+func appendKey(key, text []byte) []byte {
+	return append(binary.AppendUvarint(key, uint64(len(text))), text...)
+}
+
+// accept decides the checks and tests for the binding at hand.
+func (m *matcher) accept() (bool, error) {
+	for i := range m.group.checks {
+		if !m.holds(&m.group.checks[i]) {
+			return false, nil
+		}
+	}
+	for i := range m.group.tests {
+		if m.testMatches(i) {
+			return false, nil
+		}
+	}
+	return true, m.found()
+}
+
+// testMatches reports whether any fact matches a test. A test of Have has
+// no kind: its owner is held.
+func (m *matcher) testMatches(i int) bool {
+	t, at := &m.group.tests[i], len(m.group.patterns)+i
+	if t.kind == 0 {
+		return true
+	}
+	for k := range m.counts[at] {
+		if m.unify(at, t, k) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *matcher) holds(c *check) bool {
+	left, right := m.textOf(&c.left), m.textOf(&c.right)
+	if c.prefix {
+		return bytes.HasPrefix(left, right)
+	}
+	return compareTexts(c.form, c.operator, left, right)
+}
+
+// compareTexts decides a comparison of texts or, in the form Number, of
+// canonical numbers; what is no number rejects.
+func compareTexts(form program.OperandForm, op program.Operator, left, right []byte) bool {
+	if form == program.Number {
+		if !isNumber(left) || !isNumber(right) {
+			return false
+		}
+		return op.Holds(compareNumbers(left, right))
+	}
+	return op.Holds(bytes.Compare(left, right))
+}
+
+// isNumber reports whether text is a canonical unsigned decimal.
+func isNumber(text []byte) bool {
+	if len(text) == 0 || len(text) > 1 && text[0] == '0' {
+		return false
+	}
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// compareNumbers orders canonical decimals of any size.
+func compareNumbers(a, b []byte) int {
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	return bytes.Compare(a, b)
+}

@@ -1,0 +1,168 @@
+package eval
+
+import (
+	"slices"
+
+	"github.com/lace-store/lace/pkg/policy/program"
+	"github.com/lace-store/lace/pkg/store"
+)
+
+// stratum derives the relations of one stratum, unless they are there already.
+func (e *Evaluator) stratum(s program.Stratum, selected func(store.RecordID)) error {
+	if e.relations[s.Predicates[0]] != nil {
+		return nil
+	}
+	for _, id := range s.Predicates {
+		pred := e.program.Predicates[id]
+		e.relations[id] = newRelation(pred.Name, pred.Arity)
+		e.growing[e.relations[id]] = s.Recursive
+	}
+	var recursive []*recursiveRule
+	for i := range e.program.Rules {
+		rule := &e.program.Rules[i]
+		if !slices.Contains(s.Predicates, rule.Head.Predicate) {
+			continue
+		}
+		r, err := e.firstRound(rule, s, selected)
+		if err != nil {
+			return err
+		}
+		if r != nil {
+			recursive = append(recursive, r)
+		}
+	}
+	if err := e.toFixedPoint(s, recursive); err != nil {
+		return err
+	}
+	for _, id := range s.Predicates {
+		e.rows[e.program.Predicates[id].Name] += uint64(e.relations[id].len())
+	}
+	clear(e.growing)
+	return nil
+}
+
+// recursiveRule is a rule with one plan for each atom of its own stratum: the
+// one in which that atom takes only new tuples.
+type recursiveRule struct {
+	plans []*plan
+	reads []program.PredicateID
+}
+
+// firstRound derives what a rule gives from complete relations. A rule that
+// reads its own stratum gives nothing before that has tuples; it is returned.
+func (e *Evaluator) firstRound(rule *program.Rule, s program.Stratum, selected func(store.RecordID)) (*recursiveRule, error) {
+	winners := map[int]*relation{}
+	r := &recursiveRule{}
+	e.enter(rule)
+	for i, lit := range rule.Body {
+		if topK, ok := lit.(program.TopK); ok {
+			rel, err := e.winners(rule, topK)
+			if err != nil {
+				return nil, err
+			}
+			winners[i] = rel
+		}
+	}
+	sink := e.sink(rule, selected)
+	for i, lit := range rule.Body {
+		atom, ok := lit.(program.Positive)
+		if !ok || !slices.Contains(s.Predicates, atom.Atom.Predicate) {
+			continue
+		}
+		p, err := e.plan(rule, winners, i, sink)
+		if err != nil {
+			return nil, err
+		}
+		r.plans, r.reads = append(r.plans, p), append(r.reads, atom.Atom.Predicate)
+	}
+	if len(r.plans) > 0 {
+		return r, nil
+	}
+	return nil, e.derive(rule, winners, -1, sink)
+}
+
+// toFixedPoint runs the recursive rules until no relation grows. Each tuple is
+// new to every rule once, and finds all that were derived before it.
+func (e *Evaluator) toFixedPoint(s program.Stratum, rules []*recursiveRule) error {
+	done := make([]int, len(s.Predicates))
+	for again := len(rules) > 0; again; {
+		again = false
+		for i, id := range s.Predicates {
+			from, to := done[i], e.relations[id].len()
+			if from == to {
+				continue
+			}
+			done[i], again = to, true
+			if err := e.round(id, from, to, rules); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// round runs the plans that take the tuples [from, to) of one relation as new.
+func (e *Evaluator) round(id program.PredicateID, from, to int, rules []*recursiveRule) error {
+	for _, r := range rules {
+		for k, p := range r.plans {
+			if r.reads[k] != id {
+				continue
+			}
+			e.enter(p.rule)
+			e.delta.from, e.delta.to = from, to
+			if err := p.run(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// derive plans a rule and runs it once.
+func (e *Evaluator) derive(rule *program.Rule, winners map[int]*relation, delta int, sink func([]value) error) error {
+	p, err := e.plan(rule, winners, delta, sink)
+	if err != nil {
+		return err
+	}
+	return p.run()
+}
+
+func (e *Evaluator) plan(rule *program.Rule, winners map[int]*relation, delta int, sink func([]value) error) (*plan, error) {
+	choices, err := e.order(rule, winners, delta)
+	if err != nil {
+		return nil, err
+	}
+	return e.build(rule, choices, sink)
+}
+
+// enter names the rule that work is now done for.
+func (e *Evaluator) enter(rule *program.Rule) {
+	e.meter.rule, e.meter.derives = rule, e.program.Predicates[rule.Head.Predicate].Name
+}
+
+// sink returns what takes the derived bindings of a rule.
+func (e *Evaluator) sink(rule *program.Rule, selected func(store.RecordID)) func(row []value) error {
+	rel := e.relations[rule.Head.Predicate]
+	head := make([]operand, len(rule.Head.Args))
+	for i, t := range rule.Head.Args {
+		head[i] = e.operandOf(t)
+	}
+	selects := rule.Head.Predicate == e.program.Select
+	tuple := make([]value, len(head))
+	return func(row []value) error {
+		for i := range head {
+			tuple[i] = head[i].of(row)
+		}
+		// What is selected is a record that is held, or nothing.
+		if selects && !tuple[0].isRecord() || !rel.add(tuple) {
+			return nil
+		}
+		if uint64(rel.len()) > e.meter.rows {
+			return e.meter.tooMany(rel.name, rel.len())
+		}
+		if selects {
+			selected(tuple[0].id())
+		}
+		return nil
+	}
+}
