@@ -4,9 +4,6 @@
 package policy
 
 import (
-	"encoding/binary"
-	"sort"
-
 	"github.com/zeebo/blake3"
 
 	"github.com/lace-store/lace/pkg/policy/program"
@@ -36,46 +33,31 @@ type Module struct {
 type Prepared struct {
 	Modules  []Module
 	Warnings syntax.List
-	// Digest is BLAKE3 over the length-prefixed canonical texts and the
-	// resolved parameters.
+	// Digest is BLAKE3 over the canonical texts and the resolved parameters.
 	Digest [32]byte
 }
 
-// Prepare parses and checks policies. The error is a syntax.List of all that
-// is wrong in all files. A module without a SelectStoredRecord rule selects
+// Prepare parses and checks policies; params are the values of Param by name,
+// resolved (ResolveParam). The error is a syntax.List of all that is wrong in
+// all files, in their order. A module without a SelectStoredRecord rule selects
 // nothing; a list in which no module has one is refused, since it would mean
 // to remove everything (seed 000).
 func Prepare(sources []Source, params map[string]string) (*Prepared, error) {
 	p := &Prepared{}
-	var errs syntax.List
+	errs := checkParams(params)
 	selects := false
 	for _, src := range sources {
-		tree, bad := syntax.Parse(src.Name, src.Text)
-		prog, warnings, wrong := program.Lower(tree, params)
-		if len(bad) > 0 {
-			// What could not be read may define what seems unknown.
-			wrong = withoutCode(wrong, program.CodeUnknown)
-		}
-		wrong = append(bad, wrong...)
-		wrong.Sort()
+		module, warnings, wrong := prepareModule(src, params)
 		errs = append(errs, wrong...)
 		if len(wrong) > 0 {
 			continue
 		}
-		canonical := syntax.Print(tree)
-		p.Modules = append(p.Modules, Module{src.Name, prog, canonical, blake3.Sum256([]byte(canonical))})
+		p.Modules = append(p.Modules, module)
 		p.Warnings = append(p.Warnings, warnings...)
-		selects = selects || prog.Select != program.NoPredicate
+		selects = selects || module.Program.Select != program.NoPredicate
 	}
 	if len(errs) == 0 && !selects {
-		at := syntax.Position{File: "policies", Line: 1, Column: 1}
-		if len(sources) > 0 {
-			at.File = sources[0].Name
-		}
-		errs = append(errs, syntax.Diagnostic{
-			Code: program.CodeNoSelection, Position: at, Why: "no policy has a " + program.SelectFacet + " rule",
-			Mend: "say what stays: " + program.SelectFacet + "(R) :- ...",
-		})
+		errs = append(errs, noSelection(sources))
 	}
 	if err := errs.Err(); err != nil {
 		return nil, err
@@ -84,37 +66,32 @@ func Prepare(sources []Source, params map[string]string) (*Prepared, error) {
 	return p, nil
 }
 
-func withoutCode(l syntax.List, code syntax.Code) syntax.List {
-	var rest syntax.List
-	for _, d := range l {
-		if d.Code != code {
-			rest = append(rest, d)
-		}
+func prepareModule(src Source, params map[string]string) (m Module, warnings, errs syntax.List) {
+	tree, errs := syntax.Parse(src.Name, src.Text)
+	prog, warnings, wrong := program.Lower(tree, params)
+	if errs = append(errs, wrong...); len(errs) > 0 {
+		errs.Sort()
+		return Module{}, nil, errs.Limited()
 	}
-	return rest
+	canonical := syntax.Print(tree)
+	return Module{src.Name, prog, canonical, blake3.Sum256([]byte(canonical))}, warnings, nil
 }
 
-// digest is over each text behind its length as little-endian u64, then over
-// the parameters, sorted by name, in the same way.
-func digest(modules []Module, params map[string]string) [32]byte {
-	h := blake3.New()
-	put := func(text string) {
-		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(text))))
-		h.WriteString(text)
+func noSelection(sources []Source) syntax.Diagnostic {
+	at := syntax.Position{File: "policies"}
+	if len(sources) > 0 {
+		at.File = sources[0].Name
 	}
-	for _, m := range modules {
-		put(m.Canonical)
+	return syntax.Diagnostic{
+		Code: program.CodeNoSelection, Position: at, Why: "no policy has a " + program.SelectFacet + " rule",
+		Mend: "say what stays: " + program.SelectFacet + "(R) :- ...",
 	}
-	names := make([]string, 0, len(params))
-	for name := range params {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
-		put(name)
-		put(params[name])
-	}
-	var sum [32]byte
-	h.Sum(sum[:0])
-	return sum
+}
+
+// Format returns the text of one module laid out for people, with all its
+// comments. The error is a syntax.List: a module that cannot be read is not
+// formatted.
+func Format(src Source) ([]byte, error) {
+	text, problems := syntax.Format(src.Name, src.Text)
+	return text, problems.Err()
 }

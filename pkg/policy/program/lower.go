@@ -2,32 +2,37 @@ package program
 
 import (
 	"fmt"
-	"slices"
 	"sort"
-	"strings"
-
-	"github.com/agnivade/levenshtein"
 
 	"github.com/lace-store/lace/pkg/policy/syntax"
 )
 
 // Lower checks a parsed module and brings it into the intermediate form. The
-// program is nil when there are errors; all of them are in the list.
+// program is nil when there are errors; all of them are in the sorted list.
+// Params are the values of Param, by name.
 func Lower(m syntax.Module, params map[string]string) (p *Program, warnings, errs syntax.List) {
-	l := newLowering(m, params)
+	l := newLowering(m.File, params)
+	l.declare(m)
 	for _, r := range m.Rules {
-		l.rule(r)
+		if classify(r.Head.Name) != exchangeName {
+			l.rule(r)
+		}
 	}
-	l.unknown()
-	order := l.stratify()
-	l.authorityPath()
-	l.errs.Sort()
+	l.reportUnknown()
+	order := l.graph.components(len(l.predicates))
+	l.checkStrata(order)
+	needed := l.graph.reachable(l.byName[SelectFacet], everyEdge)
+	l.checkAuthority(needed)
+	l.checkUnused(needed)
 	if len(l.errs) > 0 {
-		return nil, nil, l.errs
+		l.errs.Sort()
+		return nil, nil, l.errs.Limited()
 	}
-	prog := l.program(order)
+	l.warnNever()
+	prog := l.program(order, needed)
+	l.warnEvidence(prog)
 	l.warnings.Sort()
-	return prog, l.warnings, nil
+	return prog, l.warnings.Limited(), nil
 }
 
 // lowering is the state of one Lower.
@@ -35,30 +40,30 @@ type lowering struct {
 	file       string
 	params     map[string]string
 	predicates []Predicate
-	byName     map[string]PredicateID
-	firstUse   map[PredicateID]syntax.Position
-	defined    map[PredicateID]bool
-	arityFrom  map[PredicateID]syntax.Position
-	authority  map[string]int
-	rules      []Rule
-	edges      []edge
-	warnings   syntax.List
-	errs       syntax.List
+	// byName has every predicate that is called or defined. SelectFacet is
+	// NoPredicate until a rule has it as its head.
+	byName map[string]PredicateID
+	// heads has the first rule of each derived predicate.
+	heads map[PredicateID]syntax.Position
+	// called has the first call of each predicate that no rule defines.
+	called []syntax.Call
+	// exchange are the names that the facets of exchange read.
+	exchange []string
+	// partial says that some statements could not be read.
+	partial bool
+	rules   []Rule
+	graph   graph
+	// never has the rules that can never match.
+	never    map[syntax.Position]bool
+	warnings syntax.List
+	errs     syntax.List
 }
 
-// edge says that the rule of head reads body, through a literal that needs it
-// complete when strict.
-type edge struct {
-	head, body PredicateID
-	strict     bool
-	position   syntax.Position
-}
-
-func newLowering(m syntax.Module, params map[string]string) *lowering {
+func newLowering(file string, params map[string]string) *lowering {
 	l := &lowering{
-		file: m.File, params: params, predicates: basePredicates(), authority: authority(),
-		byName: map[string]PredicateID{}, firstUse: map[PredicateID]syntax.Position{},
-		defined: map[PredicateID]bool{}, arityFrom: map[PredicateID]syntax.Position{},
+		file: file, params: params, predicates: reservedPredicates(),
+		byName: map[string]PredicateID{SelectFacet: NoPredicate}, heads: map[PredicateID]syntax.Position{},
+		never: map[syntax.Position]bool{},
 	}
 	for i, p := range l.predicates {
 		l.byName[p.Name] = PredicateID(i)
@@ -66,184 +71,134 @@ func newLowering(m syntax.Module, params map[string]string) *lowering {
 	return l
 }
 
-func (l *lowering) errorf(code syntax.Code, at syntax.Position, text, mend, why string, args ...any) {
-	l.errs = append(l.errs, syntax.Diagnostic{Code: code, Position: at, Text: text, Why: fmt.Sprintf(why, args...), Mend: mend})
+func (l *lowering) fail(code syntax.Code, at syntax.Position, text, why, mend string) {
+	l.errs = append(l.errs, syntax.Diagnostic{Code: code, Position: at, Text: text, Why: why, Mend: mend})
 }
 
-// predicate returns the id of a predicate by name, and checks its arity.
+func (l *lowering) warn(code syntax.Code, at syntax.Position, text, why, mend string) {
+	l.warnings = append(l.warnings, syntax.Diagnostic{Code: code, Position: at, Text: text, Why: why, Mend: mend})
+}
+
+// anyArity is the arity of a predicate of which only the name could be read.
+const anyArity = -1
+
+// declare makes the predicates that rules define, before any body is read: a
+// call is then checked against the head and not the other way round.
+func (l *lowering) declare(m syntax.Module) {
+	l.partial = len(m.Broken) > 0
+	for _, name := range m.Broken {
+		if classify(name) == helperName {
+			l.define(syntax.Call{Name: name}, anyArity)
+		}
+	}
+	for _, r := range m.Rules {
+		switch h := r.Head; classify(h.Name) {
+		case exchangeName:
+			l.noteExchange(r)
+		case baseName, authorityName, builtinName:
+			l.fail(CodeReserved, h.Position, h.Name, "a built-in name cannot be the head of a rule", "give the helper another name")
+		case selectName:
+			l.define(h, 1)
+		case helperName:
+			l.define(h, len(h.Args))
+		}
+	}
+}
+
+func (l *lowering) define(head syntax.Call, arity int) {
+	if id, known := l.byName[head.Name]; known && id != NoPredicate {
+		return
+	}
+	id := l.add(head.Name, arity)
+	l.heads[id] = head.Position
+}
+
+func (l *lowering) add(name string, arity int) PredicateID {
+	id := PredicateID(len(l.predicates))
+	l.predicates = append(l.predicates, Predicate{Name: name, Arity: arity, ClonedFrom: NoPredicate})
+	l.byName[name] = id
+	return id
+}
+
+// noteExchange remembers what an ignored rule reads, so that its helpers do
+// not count as unused. The rule itself is not checked.
+func (l *lowering) noteExchange(r syntax.Rule) {
+	for _, lit := range r.Body {
+		l.exchange = append(l.exchange, lit.Call.Name)
+		for _, a := range lit.Call.Args {
+			if a.Form == syntax.Nested {
+				l.exchange = append(l.exchange, a.Call.Name)
+			}
+		}
+	}
+}
+
+// predicate finds what a call means and checks its arity. A predicate that no
+// rule defines is noted, and reported at the end.
 func (l *lowering) predicate(c syntax.Call) (PredicateID, bool) {
 	id, known := l.byName[c.Name]
 	if !known {
-		id = PredicateID(len(l.predicates))
-		l.predicates = append(l.predicates, Predicate{Name: c.Name, Arity: len(c.Args), ClonedFrom: NoPredicate})
-		l.byName[c.Name] = id
-		l.arityFrom[id] = c.Position
-		if n, isAuthority := l.authority[c.Name]; isAuthority {
-			l.predicates[id].Arity = n
-		}
+		l.called = append(l.called, c)
+		return l.add(c.Name, anyArity), l.checkArity(c, anyArity)
 	}
-	if _, used := l.firstUse[id]; !used {
-		l.firstUse[id] = c.Position
-	}
-	p := l.predicates[id]
+	return id, l.checkArity(c, l.predicates[id].Arity)
+}
+
+func (l *lowering) checkArity(c syntax.Call, arity int) bool {
 	if len(c.Args) > MaxArity {
-		l.errorf(CodeArity, c.Position, c.Name, fmt.Sprintf("at most %d are allowed", MaxArity), "%d arguments", len(c.Args))
-		return id, false
+		l.fail(syntax.CodeLimit, c.Position, c.Name, fmt.Sprintf("predicate with %d arguments", len(c.Args)), fmt.Sprintf("at most %d are allowed", MaxArity))
+		return false
 	}
-	if p.Arity != len(c.Args) {
-		mend := fmt.Sprintf("%s takes %d", c.Name, p.Arity)
-		if from, own := l.arityFrom[id]; own && from != c.Position && from.File != "" {
-			mend += " at " + from.String()
-		}
-		l.errorf(CodeArity, c.Position, c.Name, mend, "%d arguments", len(c.Args))
-		return id, false
+	if arity == anyArity || arity == len(c.Args) {
+		return true
 	}
-	return id, true
+	mend := fmt.Sprintf("it takes %d", arity)
+	if from, own := l.heads[l.byName[c.Name]]; own && classify(c.Name) == helperName {
+		mend += " in its first rule at " + from.String()
+	}
+	l.fail(CodeArity, c.Position, c.Name, fmt.Sprintf("predicate with %d arguments", len(c.Args)), mend)
+	return false
 }
 
 // rule lowers one statement; what is wrong with it is collected.
 func (l *lowering) rule(r syntax.Rule) {
-	if slices.Contains(ignoredFacets(), r.Head.Name) {
-		return
-	}
-	if !l.checkHead(r.Head) {
-		return
-	}
-	b := &body{lowering: l, slots: map[string]Slot{}}
+	b := &body{lowering: l, slots: map[string]Slot{}, assumed: map[Slot]bool{}}
 	b.rule = Rule{Position: r.Position, Text: syntax.PrintRule(r)}
-	id, ok := l.predicate(r.Head)
-	if ok {
-		l.defined[id] = true
-		b.rule.Head = Atom{Predicate: id}
-		for _, a := range r.Head.Args {
-			b.rule.Head.Args = append(b.rule.Head.Args, b.headTerm(a))
-		}
-	}
-	before := len(l.errs)
-	if r.IsFact && r.Head.Name == SelectFacet && ok {
+	headGood := b.head(r.Head)
+	if r.IsFact && r.Head.Name == SelectFacet && headGood {
 		b.openFact()
 	}
 	for _, lit := range r.Body {
 		b.literal(lit)
 	}
-	if len(l.errs) == before && ok {
-		b.checkSafety()
+	b.checkSafety(headGood)
+	if !headGood {
+		return
 	}
 	for _, e := range b.edges {
-		e.head = id
-		l.edges = append(l.edges, e)
+		e.head = b.rule.Head.Predicate
+		l.graph.add(e)
 	}
 	l.rules = append(l.rules, b.rule)
 }
 
-func (l *lowering) checkHead(h syntax.Call) bool {
-	_, isAuthority := l.authority[h.Name]
-	base, known := l.byName[h.Name]
-	switch {
-	case isAuthority || slices.Contains(builtins(), h.Name) || known && l.predicates[base].Base != NotBase:
-		l.errorf(CodeReserved, h.Position, h.Name, "give the helper another name", "the name is built in and cannot be the head of a rule")
-		return false
-	case h.Name == SelectFacet && len(h.Args) != 1:
-		l.errorf(CodeArity, h.Position, h.Name, "write "+SelectFacet+"(R)", "%d arguments", len(h.Args))
-		return false
-	}
-	return true
-}
-
-// unknown reports predicates that are called but have no rule.
-func (l *lowering) unknown() {
-	for i, p := range l.predicates {
-		id := PredicateID(i)
-		_, isAuthority := l.authority[p.Name]
-		if p.Base != NotBase || l.defined[id] || isAuthority {
-			continue
-		}
-		mend := "define it by a rule"
-		if near := l.nearest(p.Name); near != "" {
-			mend = "did you mean " + near + "?"
-		}
-		l.errorf(CodeUnknown, l.firstUse[id], p.Name, mend, "no rule defines this predicate")
-	}
-}
-
-// nearest returns the known name that a misspelt one is closest to.
-func (l *lowering) nearest(name string) string {
-	candidates := builtins()
-	for i, p := range l.predicates {
-		if p.Base != NotBase || l.defined[PredicateID(i)] {
-			candidates = append(candidates, p.Name)
-		}
-	}
-	sort.Strings(candidates)
-	best, distance := "", max(2, len(name)/3)+1
-	for _, c := range candidates {
-		d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(c))
-		if d < distance {
-			best, distance = c, d
-		}
-	}
-	return best
-}
-
 // program keeps what the selection depends on, in stratum order.
-func (l *lowering) program(order [][]PredicateID) *Program {
-	p := &Program{File: l.file, Predicates: l.predicates, Select: NoPredicate}
+func (l *lowering) program(order [][]PredicateID, needed map[PredicateID]bool) *Program {
+	p := &Program{File: l.file, Predicates: l.predicates, Select: l.byName[SelectFacet]}
 	for name, value := range l.params {
 		p.Params = append(p.Params, Param{name, value})
 	}
 	sort.Slice(p.Params, func(i, j int) bool { return p.Params[i].Name < p.Params[j].Name })
-	if id, ok := l.byName[SelectFacet]; ok {
-		p.Select = id
-	}
-	needed := l.reachable(p.Select)
 	for _, r := range l.rules {
 		if needed[r.Head.Predicate] {
 			p.Rules = append(p.Rules, r)
 		}
 	}
-	self := map[PredicateID]bool{}
-	for _, e := range l.edges {
-		self[e.head] = self[e.head] || e.head == e.body
-	}
 	for _, group := range order {
-		if needed[group[0]] {
-			p.Strata = append(p.Strata, Stratum{Predicates: group, Recursive: len(group) > 1 || self[group[0]]})
+		if first := group[0]; needed[first] && l.predicates[first].Base == NotBase {
+			recursive := len(group) > 1 || l.graph.readsItself(first)
+			p.Strata = append(p.Strata, Stratum{Predicates: group, Recursive: recursive})
 		}
 	}
-	l.warnUnused(needed)
 	return p
-}
-
-func (l *lowering) reachable(from PredicateID) map[PredicateID]bool {
-	needed := map[PredicateID]bool{}
-	if from == NoPredicate {
-		return needed
-	}
-	reads := map[PredicateID][]PredicateID{}
-	for _, e := range l.edges {
-		reads[e.head] = append(reads[e.head], e.body)
-	}
-	for todo := []PredicateID{from}; len(todo) > 0; {
-		id := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if !needed[id] {
-			needed[id] = true
-			todo = append(todo, reads[id]...)
-		}
-	}
-	return needed
-}
-
-func (l *lowering) warnUnused(needed map[PredicateID]bool) {
-	said := map[PredicateID]bool{}
-	for _, r := range l.rules {
-		id := r.Head.Predicate
-		if !needed[id] && !said[id] {
-			said[id] = true
-			l.warnings = append(l.warnings, syntax.Diagnostic{
-				Code: CodeUnused, Position: r.Position, Text: l.predicates[id].Name,
-				Why: "no selection depends on this helper", Mend: "use it or remove it",
-			})
-		}
-	}
 }

@@ -1,148 +1,120 @@
 package program
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/lace-store/lace/pkg/policy/syntax"
 )
 
-// stratify returns the derived predicates grouped by mutual recursion, what a
-// group depends on before it, and reports groups that read themselves through
-// negation, Cardinality or TopK.
-func (l *lowering) stratify() [][]PredicateID {
-	s := &components{lowering: l, reads: map[PredicateID][]PredicateID{}, state: map[PredicateID]*visit{}}
-	for _, e := range l.edges {
-		s.reads[e.head] = append(s.reads[e.head], e.body)
-	}
-	for i, p := range l.predicates {
-		if p.Base == NotBase {
-			s.visit(PredicateID(i))
-		}
-	}
-	group := map[PredicateID]int{}
-	for i, g := range s.groups {
-		for _, id := range g {
+// maxPathSteps bounds the searches for the cycles of all messages of a module.
+// Beyond it a message names only the two ends.
+const maxPathSteps = 1 << 20
+
+// checkStrata refuses a predicate that reads itself through not, Cardinality
+// or TopK. What is read so must be complete before.
+func (l *lowering) checkStrata(order [][]PredicateID) {
+	group := make([]int, len(l.predicates))
+	for i, members := range order {
+		for _, id := range members {
 			group[id] = i
 		}
 	}
-	for _, e := range l.edges {
-		if e.strict && l.predicates[e.body].Base == NotBase && group[e.head] == group[e.body] {
-			l.errorf(CodeUnstratified, e.position, l.cycle(e), "break the cycle: what is negated, counted or ranked must be complete before",
-				"a predicate depends on itself through not, Cardinality or TopK")
-		}
-	}
-	return s.groups
-}
-
-// components finds strongly connected components (Tarjan), without recursion
-// deeper than the program's chain of helpers.
-type components struct {
-	*lowering
-	reads  map[PredicateID][]PredicateID
-	state  map[PredicateID]*visit
-	stack  []PredicateID
-	count  int
-	groups [][]PredicateID
-}
-
-type visit struct {
-	index, low int
-	onStack    bool
-}
-
-func (c *components) visit(id PredicateID) *visit {
-	if v := c.state[id]; v != nil {
-		return v
-	}
-	v := &visit{index: c.count, low: c.count, onStack: true}
-	c.state[id] = v
-	c.count++
-	c.stack = append(c.stack, id)
-	for _, next := range c.reads[id] {
-		if c.predicates[next].Base != NotBase {
+	budget := maxPathSteps
+	for _, e := range l.graph.edges {
+		if !e.strict || group[e.head] != group[e.body] {
 			continue
 		}
-		if w := c.state[next]; w == nil {
-			v.low = min(v.low, c.visit(next).low)
-		} else if w.onStack {
-			v.low = min(v.low, w.index)
+		back := l.graph.path(e.body, func(id PredicateID) bool { return id == e.head }, &budget)
+		if back == nil && e.body != e.head {
+			back = []edge{{head: e.body, body: e.head}}
 		}
+		l.fail(CodeUnstratified, e.position, l.chain(append([]edge{e}, back...)),
+			"a predicate depends on itself through not, Cardinality or TopK",
+			"break the cycle: what is negated, counted or ranked must be complete before")
 	}
-	if v.low == v.index {
-		var group []PredicateID
-		for {
-			last := c.stack[len(c.stack)-1]
-			c.stack = c.stack[:len(c.stack)-1]
-			c.state[last].onStack = false
-			group = append(group, last)
-			if last == id {
-				break
-			}
-		}
-		c.groups = append(c.groups, group)
-	}
-	return v
 }
 
-// cycle prints the way from the read predicate back to its reader.
-func (l *lowering) cycle(e edge) string {
-	path := l.path(e.body, func(id PredicateID) bool { return id == e.head })
-	names := []string{l.predicates[e.head].Name}
-	for _, id := range path {
-		names = append(names, l.predicates[id].Name)
+// checkAuthority refuses a selection that depends on who asks: absent authority
+// is never read as false (seed 000). Every rule that reads it is reported, with
+// the way from the selection.
+func (l *lowering) checkAuthority(needed map[PredicateID]bool) {
+	from, budget := l.byName[SelectFacet], maxPathSteps
+	for _, e := range l.graph.edges {
+		if !needed[e.head] || classify(l.predicates[e.body].Name) != authorityName {
+			continue
+		}
+		way := l.graph.path(from, func(id PredicateID) bool { return id == e.head }, &budget)
+		if way == nil && from != e.head {
+			way = []edge{{head: from, body: e.head}}
+		}
+		l.fail(CodeAuthority, e.position, l.chain(append(way, e)),
+			"the selection depends on who asks, and a retention run has nobody asking",
+			"select by what the records say instead")
+	}
+}
+
+// maxChain bounds the predicates that a message prints.
+const maxChain = 12
+
+// chain prints a way through the graph. The middle of a long one is left out.
+func (l *lowering) chain(way []edge) string {
+	names := []string{l.short(way[0].head)}
+	for i, e := range way {
+		if skipped := len(way) - maxChain; skipped > 0 && i >= maxChain/2 && i < maxChain/2+skipped {
+			if i == maxChain/2 {
+				names = append(names, fmt.Sprintf("(%d more)", skipped))
+			}
+			continue
+		}
+		names = append(names, l.short(e.body))
 	}
 	return strings.Join(names, " -> ")
 }
 
-// path returns a shortest chain of reads from one predicate to one that is
-// wanted, both included.
-func (l *lowering) path(from PredicateID, wanted func(PredicateID) bool) []PredicateID {
-	reads := map[PredicateID][]PredicateID{}
-	for _, e := range l.edges {
-		reads[e.head] = append(reads[e.head], e.body)
+// maxShortName bounds a name within a chain, in bytes.
+const maxShortName = 40
+
+func (l *lowering) short(id PredicateID) string {
+	name := l.predicates[id].Name
+	if len(name) > maxShortName {
+		return name[:maxShortName] + "..."
 	}
-	cameFrom := map[PredicateID]PredicateID{from: NoPredicate}
-	for todo := []PredicateID{from}; len(todo) > 0; todo = todo[1:] {
-		id := todo[0]
-		if wanted(id) {
-			var chain []PredicateID
-			for at := id; at != NoPredicate; at = cameFrom[at] {
-				chain = append([]PredicateID{at}, chain...)
-			}
-			return chain
-		}
-		for _, next := range reads[id] {
-			if _, seen := cameFrom[next]; !seen {
-				cameFrom[next] = id
-				todo = append(todo, next)
-			}
-		}
-	}
-	return nil
+	return name
 }
 
-// authorityPath refuses a selection that depends on who asks: absent authority
-// is never read as false (seed 000).
-func (l *lowering) authorityPath() {
-	from, ok := l.byName[SelectFacet]
-	if !ok {
-		return
+// checkUnused warns of helpers on which no selection depends. One whose name
+// is nearly that of the selection is an error: taken for a helper it would
+// silently retain nothing.
+func (l *lowering) checkUnused(needed map[PredicateID]bool) {
+	used := map[PredicateID]bool{}
+	for _, name := range l.exchange {
+		if id, known := l.byName[name]; known && !used[id] {
+			for reached := range l.graph.reachable(id, func(e edge) bool { return !used[e.body] }) {
+				used[reached] = true
+			}
+		}
 	}
-	chain := l.path(from, func(id PredicateID) bool {
-		_, isAuthority := l.authority[l.predicates[id].Name]
-		return isAuthority
-	})
-	if chain == nil {
-		return
+	read := map[PredicateID]bool{}
+	for _, e := range l.graph.edges {
+		read[e.body] = true
 	}
-	names := make([]string, len(chain))
-	for i, id := range chain {
-		names[i] = l.predicates[id].Name
+	for _, r := range l.rules {
+		id := r.Head.Predicate
+		if needed[id] || used[id] {
+			continue
+		}
+		used[id] = true // reported once
+		if name := l.predicates[id].Name; !l.partial && !read[id] && distance(name, SelectFacet) <= maxFacetDistance {
+			l.fail(CodeMisspeltFacet, r.Position, name, "this helper is read by no rule, and would select nothing",
+				"did you mean "+SelectFacet+"? Otherwise choose a name that is less like it")
+			continue
+		}
+		l.warn(CodeUnused, r.Position, l.predicates[id].Name, "no selection depends on this helper", "use it or remove it")
 	}
-	at := l.firstUse[chain[len(chain)-1]]
-	l.errs = append(l.errs, syntax.Diagnostic{
-		Code: CodeAuthority, Position: at, Text: strings.Join(names, " -> "),
-		Why:  "the selection depends on who asks, and a retention run has nobody asking",
-		Mend: "select by what the records say instead",
-	})
+}
+
+// before orders positions of one file.
+func before(a, b syntax.Position) bool {
+	return a.Line < b.Line || a.Line == b.Line && a.Column < b.Column
 }

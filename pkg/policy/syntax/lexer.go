@@ -1,26 +1,8 @@
 package syntax
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
-)
-
-// Limits of a module (design page policy.md).
-const (
-	MaxModuleBytes   = 1 << 20
-	MaxConstantBytes = 4096
-)
-
-// Codes of the diagnostics of this package.
-const (
-	CodeSyntax   Code = "syntax"
-	CodeEncoding Code = "encoding"
-	CodeLimit    Code = "limit"
 )
 
 type tokenKind uint8
@@ -33,24 +15,27 @@ const (
 	tokenClose
 	tokenComma
 	tokenDot
-	tokenIf // :-
-	tokenBad
+	tokenIf  // :-
+	tokenBad // reported by the lexer already
 )
 
-// token is one token; text is the source text, value that of a constant.
+// token is one token: src[start:end), and the value of a constant.
 type token struct {
-	kind     tokenKind
-	position Position
-	text     string
-	value    string
+	kind       tokenKind
+	position   Position
+	start, end int
+	text       string
+	value      string
 }
 
-// lexer cuts a module into tokens and collects what is wrong on the way.
+// lexer cuts a module into tokens. Comments and what is wrong are collected on
+// the way.
 type lexer struct {
 	src          string
 	at           int
 	line, column int
 	file         string
+	comments     []Comment
 	problems     List
 }
 
@@ -73,148 +58,109 @@ func (l *lexer) step() rune {
 	return r
 }
 
+// end is what peek returns behind the last rune.
+const end rune = -1
+
 func (l *lexer) peek() rune {
 	if l.at >= len(l.src) {
-		return -1
+		return end
 	}
 	r, _ := utf8.DecodeRuneInString(l.src[l.at:])
 	return r
 }
 
-// next returns the next token, skipping white space and comments.
+// next returns the next token, behind white space and comments.
 func (l *lexer) next() token {
 	for {
 		switch r := l.peek(); {
-		case r == ' ' || r == '\t' || r == '\n' || r == '\r':
+		case isSpace(r):
 			l.step()
 		case r == '%':
-			for l.peek() != '\n' && l.peek() != -1 {
-				l.step()
-			}
+			l.comment()
 		default:
 			return l.token()
 		}
 	}
 }
 
+func (l *lexer) comment() {
+	c := Comment{Position: l.position(), start: l.at}
+	for l.peek() != '\n' && l.peek() != end {
+		l.step()
+	}
+	c.Text = strings.TrimRight(l.src[c.start:l.at], " \t\r")
+	l.comments = append(l.comments, c)
+}
+
 func (l *lexer) token() token {
-	start, position := l.at, l.position()
-	done := func(kind tokenKind) token { return token{kind: kind, position: position, text: l.src[start:l.at]} }
-	r := l.peek()
-	switch {
-	case r == -1:
-		return done(tokenEnd)
-	case isWordStart(r) || r == '_':
+	t := token{start: l.at, position: l.position()}
+	switch r := l.peek(); {
+	case r == end:
+		t.kind = tokenEnd
+	case isLetter(r) || r == '_':
+		t.kind = tokenWord
 		for isWordPart(l.peek()) {
 			l.step()
 		}
-		return done(tokenWord)
 	case r == '\'':
+		t.kind = tokenConstant
 		value, ok := l.constant()
-		t := done(tokenConstant)
 		t.value = value
 		if !ok {
 			t.kind = tokenBad
 		}
-		return t
+	default:
+		t.kind = l.mark()
 	}
-	l.step()
-	switch r {
+	t.end = l.at
+	t.text = l.src[t.start:t.end]
+	return t
+}
+
+// mark reads punctuation.
+func (l *lexer) mark() tokenKind {
+	at, start := l.position(), l.at
+	switch l.step() {
 	case '(':
-		return done(tokenOpen)
+		return tokenOpen
 	case ')':
-		return done(tokenClose)
+		return tokenClose
 	case ',':
-		return done(tokenComma)
+		return tokenComma
 	case '.':
-		return done(tokenDot)
+		return tokenDot
 	case ':':
 		if l.peek() == '-' {
 			l.step()
-			return done(tokenIf)
+			return tokenIf
 		}
 	}
-	l.problem(CodeSyntax, position, string(r), "unexpected character", "text goes into '...', comments begin with %")
-	return done(tokenBad)
-}
-
-func isWordStart(r rune) bool { return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' }
-func isWordPart(r rune) bool  { return isWordStart(r) || r >= '0' && r <= '9' || r == '_' }
-
-// constant reads a quoted constant. A constant ends on its line.
-func (l *lexer) constant() (string, bool) {
-	position, start := l.position(), l.at
-	l.step()
-	var b strings.Builder
-	for {
-		switch r := l.peek(); r {
-		case -1, '\n':
-			l.problem(CodeSyntax, position, l.src[start:l.at], "constant without its closing quote", "close it with ' on the same line; write a line break as \\n")
-			return "", false
-		case '\'':
-			l.step()
-			return l.checkConstant(b.String(), position)
-		case '\\':
-			if !l.escape(&b) {
-				return "", l.skipConstant()
-			}
-		default:
-			b.WriteRune(l.step())
-		}
-	}
-}
-
-// skipConstant goes behind the closing quote of a constant that is wrong.
-func (l *lexer) skipConstant() bool {
-	for r := l.peek(); r != -1 && r != '\n'; r = l.peek() {
+	for startsNothing(l.peek()) {
 		l.step()
-		if r == '\'' {
-			break
-		}
 	}
-	return false
+	text := l.src[start:l.at]
+	l.problem(CodeSyntax, at, text, "unexpected text", mendMark(text))
+	return tokenBad
 }
 
-func (l *lexer) checkConstant(value string, at Position) (string, bool) {
+func mendMark(text string) string {
 	switch {
-	case len(value) > MaxConstantBytes:
-		l.problem(CodeLimit, at, value, fmt.Sprintf("constant of %d bytes", len(value)), fmt.Sprintf("at most %d are allowed", MaxConstantBytes))
-		return "", false
-	case !norm.NFC.IsNormalString(value):
-		l.problem(CodeEncoding, at, value, "constant is not in Unicode normalization form C", "records hold NFC text, so this constant could match nothing; normalize it")
-		return "", false
+	case strings.HasPrefix(text, "\ufeff"):
+		return "save the file without a byte order mark"
+	case text[0] >= '0' && text[0] <= '9':
+		return "write a number in quotes: '" + clip(text) + "'"
+	case text[0] == '"':
+		return "text goes into single quotes"
 	}
-	return value, true
+	return "text goes into '...', a comment begins with %"
 }
 
-// escape reads one escape: \\ \' \n \t \u{hex}.
-func (l *lexer) escape(b *strings.Builder) bool {
-	position, start := l.position(), l.at
-	l.step()
-	switch r := l.peek(); r {
-	case '\\', '\'':
-		b.WriteRune(l.step())
-		return true
-	case 'n', 't':
-		l.step()
-		b.WriteByte(map[rune]byte{'n': '\n', 't': '\t'}[r])
-		return true
-	case 'u':
-		rest := l.src[l.at:]
-		if end := strings.IndexByte(rest[:min(len(rest), 10)], '}'); strings.HasPrefix(rest, "u{") && end > 2 {
-			n, err := strconv.ParseUint(rest[2:end], 16, 32)
-			if err == nil && n <= unicode.MaxRune && utf8.ValidRune(rune(n)) {
-				for range end + 1 {
-					l.step()
-				}
-				b.WriteRune(rune(n))
-				return true
-			}
-		}
-	}
-	if r := l.peek(); r != -1 && r != '\n' {
-		l.step()
-	}
-	l.problem(CodeSyntax, position, l.src[start:l.at], "unknown escape", `use \\ \' \n \t or \u{hex}`)
-	return false
+// startsNothing tells the runes that cannot begin a token, so that a run of
+// them is one problem and not many.
+func startsNothing(r rune) bool {
+	return r != end && !isSpace(r) && !isLetter(r) && !strings.ContainsRune("_'%(),.:", r)
 }
+
+func isSpace(r rune) bool    { return r == ' ' || r == '\t' || r == '\n' || r == '\r' }
+func isLetter(r rune) bool   { return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' }
+func isWordPart(r rune) bool { return isLetter(r) || r >= '0' && r <= '9' || r == '_' }
