@@ -1,0 +1,135 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lace-store/lace/pkg/compact"
+	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/kept"
+	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/sweep"
+)
+
+// compactOptions are the flags of lace compact.
+type compactOptions struct {
+	policies    policyOptions
+	guards      guardOptions
+	lock        lockOptions
+	journalSize sizeFlag
+}
+
+func newCompactCommand(s *session) *cobra.Command {
+	o := &compactOptions{journalSize: sizeFlag{bytes: compact.DefaultJournalSize}}
+	c := &cobra.Command{
+		Use:   "compact ROOT --policy FILE...",
+		Short: "Remove what no policy retains, in place",
+		Long: `Compact decides with the policies which records of ROOT stay, moves them
+together in place, and gives the freed bytes back to the file system. A root
+whose compaction was interrupted is finished instead, without looking at the
+policies. Nothing is ever asked: a guard that refuses says why and exits 15.`,
+		Example: "  lace compact /srv/lace --policy keep.lace --policy legal.lace",
+		Args:    rooted,
+		RunE: func(c *cobra.Command, args []string) error {
+			doc, err := o.run(c.Context(), s, args[0])
+			return s.emit(doc, err)
+		},
+	}
+	o.policies.addFlags(c)
+	o.guards.addFlags(c)
+	o.lock.addFlags(c)
+	c.Flags().Var(&o.journalSize, "journal-size", "most bytes of a batch and its journal, at least one maximum record")
+	return c
+}
+
+func (o *compactOptions) run(ctx context.Context, s *session, root string) (document, error) {
+	doc := newCompactDocument("compact", root)
+	prepared, err := o.policies.prepare(s)
+	if err != nil {
+		return doc, err
+	}
+	if err := o.validate(); err != nil {
+		return doc, err
+	}
+	dir, err := s.resolveRoot(root, o.lock)
+	if err != nil {
+		return doc, err
+	}
+	var totals *tallies
+	choose := func(ctx context.Context, b store.Backend) (*kept.Set, error) {
+		result, err := sweep.Run(ctx, b, prepared, o.policies.sweepOptions(s))
+		if err != nil {
+			return nil, err
+		}
+		totals, err = s.tally(ctx, b, result.Kept)
+		return result.Kept, err
+	}
+	report, err := native.Compact(ctx, dir, native.CompactOptions{
+		Open:        o.lock.openOptions(s),
+		JournalSize: o.journalSize.bytes,
+		Approve:     o.guards.approve(root),
+		Run:         compact.Options{Progress: s.moveProgress},
+	}, choose)
+	doc.fill(report, totals)
+	if errors.Is(err, errNotWorth) {
+		doc.Outcome = outcomeSkipped
+		return doc, nil
+	}
+	return doc, err
+}
+
+func (o *compactOptions) validate() error {
+	if o.journalSize.bytes < compact.MinJournalSize {
+		return &usageError{fmt.Errorf("--journal-size %d: want at least %d, one maximum record", o.journalSize.bytes, compact.MinJournalSize)}
+	}
+	return o.guards.validate()
+}
+
+// tally adds up what a kept set retains and removes.
+func (s *session) tally(ctx context.Context, b store.Backend, set *kept.Set) (*tallies, error) {
+	retained, removed, err := kept.Tally(b, set, func(done store.Position) error {
+		if err := ctx.Err(); err != nil {
+			return &store.Error{Kind: store.Interrupted, Doing: "sweep", Found: "stopped; nothing was changed", Err: err}
+		}
+		return nil
+	})
+	return &tallies{retained, removed}, err
+}
+
+// resumeOptions are the flags of lace resume.
+type resumeOptions struct{ lock lockOptions }
+
+func newResumeCommand(s *session) *cobra.Command {
+	o := &resumeOptions{}
+	c := &cobra.Command{
+		Use:   "resume ROOT",
+		Short: "Finish an interrupted compaction",
+		Long: `Resume finishes the compaction that an earlier run of ROOT left unfinished.
+It needs no policy: what stays was decided before the first byte moved. On a
+root without an unfinished compaction there is nothing to do.`,
+		Args: rooted,
+		RunE: func(c *cobra.Command, args []string) error {
+			doc := newCompactDocument("resume", args[0])
+			dir, err := s.resolveRoot(args[0], o.lock)
+			if err != nil {
+				return s.emit(doc, err)
+			}
+			report, err := native.Resume(c.Context(), dir, native.CompactOptions{
+				Open: o.lock.openOptions(s),
+				Run:  compact.Options{Progress: s.moveProgress},
+			})
+			doc.fill(report, nil)
+			return s.emit(doc, err)
+		},
+	}
+	o.lock.addFlags(c)
+	return c
+}
+
+// moveProgress passes the events of a compaction on to the display.
+func (s *session) moveProgress(p compact.Progress) {
+	s.progress.Update(p.Phase, p.Done, p.Total, p.Unit)
+}

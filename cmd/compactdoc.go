@@ -1,0 +1,119 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/lace-store/lace/cmd/internal/ui"
+	"github.com/lace-store/lace/pkg/compact"
+	"github.com/lace-store/lace/pkg/store/kept"
+)
+
+// countBody is a number of records, their bytes and those of their data.
+type countBody struct {
+	Records   uint64  `json:"records"`
+	Bytes     uint64  `json:"bytes"`
+	DataBytes *uint64 `json:"data_bytes,omitempty"`
+}
+
+// phaseBody is the duration of a phase.
+type phaseBody struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+}
+
+// compactDocument is the result of compact and resume.
+type compactDocument struct {
+	head
+	Boundary       uint64      `json:"boundary"`
+	Retained       countBody   `json:"retained"`
+	Removed        countBody   `json:"removed"`
+	KeptDigest     string      `json:"kept_digest,omitempty"`
+	ReleasedBytes  uint64      `json:"released_bytes"`
+	Release        string      `json:"release,omitempty"`
+	NotFreedReason string      `json:"not_freed_reason,omitempty"`
+	MovedBytes     uint64      `json:"moved_bytes"`
+	JournaledBytes uint64      `json:"journaled_bytes"`
+	WrittenBytes   uint64      `json:"written_bytes"`
+	AllocatedBytes [2]uint64   `json:"allocated_bytes_before_after"`
+	TrustedRows    []uint64    `json:"trusted_rows,omitempty"`
+	Phases         []phaseBody `json:"phases"`
+}
+
+func newCompactDocument(command, root string) *compactDocument {
+	return &compactDocument{head: newHead(command, root), Phases: []phaseBody{}}
+}
+
+// fill takes over what the report says. tally is what the sweep counted, nil
+// when there was none.
+func (d *compactDocument) fill(r compact.Report, t *tallies) {
+	d.Profile = "native"
+	if r.Outcome != "" {
+		d.Outcome = string(r.Outcome)
+	}
+	d.Boundary = uint64(r.Boundary)
+	d.Retained = countBody{Records: r.Retained.Records, Bytes: r.Retained.Bytes}
+	d.Removed = countBody{Records: r.Removed.Records, Bytes: r.Removed.Bytes}
+	if t != nil {
+		d.Retained.DataBytes, d.Removed.DataBytes = &t.retained.DataBytes, &t.removed.DataBytes
+	}
+	if r.Digest != ([32]byte{}) {
+		d.KeptDigest = fmt.Sprintf("%x", r.Digest)
+	}
+	d.ReleasedBytes, d.Release, d.NotFreedReason = r.Released, string(r.Release), r.NotFreed
+	d.MovedBytes, d.JournaledBytes, d.WrittenBytes = r.Moved, r.Journaled, r.Written
+	d.AllocatedBytes = [2]uint64{r.AllocatedBefore, r.AllocatedAfter}
+	d.TrustedRows = r.TrustedRows
+	for _, p := range r.Phases {
+		d.Phases = append(d.Phases, phaseBody{p.Name, p.Seconds})
+	}
+}
+
+// tallies are the totals of a kept set.
+type tallies struct{ retained, removed kept.Total }
+
+func (d *compactDocument) text(w io.Writer) {
+	switch d.Outcome {
+	case outcomeNothingToDo:
+		fmt.Fprintf(w, "%s: nothing to do", ui.Quote(d.Root))
+		if d.Boundary > 0 {
+			fmt.Fprintf(w, ", every one of its %s records is retained", ui.Count(d.Boundary))
+		}
+		fmt.Fprintln(w)
+		return
+	case outcomeSkipped:
+		fmt.Fprintf(w, "%s: skipped, less than --min-released would be released; nothing was changed\n", ui.Quote(d.Root))
+		return
+	case outcomeResumed:
+		fmt.Fprintf(w, "%s: an interrupted compaction was resumed and is finished; what was asked for now is the next run's\n", ui.Quote(d.Root))
+	default:
+		fmt.Fprintf(w, "%s: compacted\n", ui.Quote(d.Root))
+	}
+	before := countBody{Records: d.Retained.Records + d.Removed.Records, Bytes: d.Retained.Bytes + d.Removed.Bytes}
+	line := func(what string, c countBody) {
+		fmt.Fprintf(w, "  %-9s %12s records  %s", what, ui.Count(c.Records), ui.Size(c.Bytes))
+		if c.DataBytes != nil {
+			fmt.Fprintf(w, ", %s of data", ui.Size(*c.DataBytes))
+		}
+		fmt.Fprintln(w)
+	}
+	line("before", before)
+	line("retained", d.Retained)
+	line("removed", d.Removed)
+	fmt.Fprintf(w, "  %-9s %s (%s)\n", "released", ui.Size(d.ReleasedBytes), d.Release)
+	if d.NotFreedReason != "" {
+		fmt.Fprintf(w, "  %-9s %s\n", "note", d.NotFreedReason)
+	}
+	if len(d.TrustedRows) > 0 {
+		fmt.Fprintf(w, "  %-9s %d records were found only at their new place, and were written again\n", "note", len(d.TrustedRows))
+	}
+	fmt.Fprintf(w, "  %-9s moved %s, journaled %s, wrote %s\n", "work", ui.Size(d.MovedBytes), ui.Size(d.JournaledBytes), ui.Size(d.WrittenBytes))
+	fmt.Fprintf(w, "  %-9s", "time")
+	for i, p := range d.Phases {
+		if i > 0 {
+			fmt.Fprint(w, ",")
+		}
+		fmt.Fprintf(w, " %s %.2f s", p.Name, p.Seconds)
+	}
+	fmt.Fprintln(w)
+}

@@ -1,0 +1,103 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lace-store/lace/cmd/internal/ui"
+	"github.com/lace-store/lace/pkg/policy"
+	"github.com/lace-store/lace/pkg/sweep"
+)
+
+// policyOptions are the flags that name policies and bound the sweep.
+type policyOptions struct {
+	files           []string
+	params          []string
+	windowRecords   uint64
+	maxRelationRows uint64
+}
+
+func (o *policyOptions) addFlags(c *cobra.Command) {
+	c.Flags().StringArrayVarP(&o.files, "policy", "p", nil, "read a policy from this `file` (- is stdin); repeat for a union")
+	c.Flags().StringArrayVar(&o.params, "param", nil, "`NAME=VALUE` for Param(NAME, ...); tai:now, tai:-90d and tai:<RFC 3339> become TAI text")
+	c.Flags().Uint64Var(&o.windowRecords, "window-records", 0, "records decided at a time (0: the standard 1048576)")
+	c.Flags().Uint64Var(&o.maxRelationRows, "max-relation-rows", 0, "derived rows a relation may have (0: the standard 1048576)")
+}
+
+// prepare reads and checks the policies. Warnings go to stderr.
+func (o *policyOptions) prepare(s *session) (*policy.Prepared, error) {
+	if len(o.files) == 0 {
+		return nil, &usageError{fmt.Errorf("no policy: name at least one with --policy FILE")}
+	}
+	params, err := parseParams(o.params, s)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	var sources []policy.Source
+	for _, name := range o.files {
+		text, err := s.readPolicy(name)
+		if err != nil {
+			return nil, &usageError{fmt.Errorf("policy %s: %w", ui.Quote(name), err)}
+		}
+		sources = append(sources, policy.Source{Name: name, Text: text})
+	}
+	prepared, err := policy.Prepare(sources, params)
+	if err != nil {
+		return nil, &policyError{err}
+	}
+	if !s.global.quiet {
+		for _, w := range prepared.Warnings {
+			fmt.Fprintf(s.streams.Err, "lace: warning: %s\n", ui.OneLine(w.Error()))
+		}
+	}
+	return prepared, nil
+}
+
+// readPolicy reads at most one byte more than a module may have; the
+// preparation then says that it is too large.
+func (s *session) readPolicy(name string) ([]byte, error) {
+	in := s.streams.In
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	return io.ReadAll(io.LimitReader(in, policy.MaxModuleBytes+1))
+}
+
+func parseParams(pairs []string, s *session) (map[string]string, error) {
+	params := make(map[string]string, len(pairs))
+	for _, pair := range pairs {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("--param %q is not of the form NAME=VALUE", pair)
+		}
+		if _, twice := params[name]; twice {
+			return nil, fmt.Errorf("--param %s is given twice", ui.Quote(name))
+		}
+		resolved, err := policy.ResolveParam(value, s.now())
+		if err != nil {
+			return nil, fmt.Errorf("--param %s: %w", ui.Quote(name), err)
+		}
+		params[name] = resolved
+	}
+	return params, nil
+}
+
+// sweepOptions turns the flags into limits of the sweep, with progress.
+func (o *policyOptions) sweepOptions(s *session) sweep.Options {
+	return sweep.Options{
+		WindowRecords:   o.windowRecords,
+		MaxRelationRows: o.maxRelationRows,
+		Progress: func(done, total uint64) {
+			s.progress.Update("sweep", done, total, "records")
+		},
+	}
+}

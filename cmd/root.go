@@ -1,0 +1,172 @@
+// Package cmd is the command line of lace: one file per command, which turns
+// flags into typed options, runs one operation of pkg/ and renders its report.
+// It does not decide anything about records, policies or files itself.
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lace-store/lace/cmd/internal/ui"
+	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/vfs"
+	"github.com/lace-store/lace/pkg/store/vfs/osfs"
+)
+
+// session is what every command of one run shares.
+type session struct {
+	streams  ui.Streams
+	fs       vfs.FS
+	now      func() time.Time
+	global   globalOptions
+	progress *ui.Progress
+	emitted  bool // a JSON document is on stdout already
+}
+
+// globalOptions are the flags that every command has.
+type globalOptions struct {
+	json     bool
+	quiet    bool
+	progress string
+	config   string
+}
+
+// Main runs the command line args and returns the exit code.
+func Main(args []string, in io.Reader, out, errOut io.Writer) int {
+	s := &session{
+		streams: ui.Streams{In: in, Out: out, Err: errOut},
+		fs:      osfs.New(),
+		now:     time.Now,
+	}
+	ctx, stop := stopOnSignal(context.Background())
+	defer stop()
+	root := newRootCommand(s)
+	root.SetArgs(args)
+	command, err := root.ExecuteContextC(ctx)
+	if s.progress != nil {
+		s.progress.Close()
+	}
+	s.report(command, args, err)
+	return exitCode(err)
+}
+
+func newRootCommand(s *session) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "lace",
+		Short: "Compact a Lace root in place, keeping what retention policies select",
+		Long: `lace removes, offline and in place, the records of a Lace root that no
+retention policy selects, and gives their bytes back to the file system. A
+run that is interrupted at any moment is finished by "lace resume ROOT".`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return &usageError{fmt.Errorf("unknown command %q%s", args[0], suggestion(c, args[0]))}
+			}
+			return nil
+		},
+		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return s.prepare(c) },
+	}
+	root.SetIn(s.streams.In)
+	root.SetOut(s.streams.Out)
+	root.SetErr(s.streams.Err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	flags := root.PersistentFlags()
+	flags.BoolVar(&s.global.json, "json", false, "write exactly one JSON document to stdout")
+	flags.BoolVarP(&s.global.quiet, "quiet", "q", false, "no progress, and no text but errors")
+	flags.StringVar(&s.global.progress, "progress", ui.ProgressAuto, "how to show progress: auto, bar, plain, json or none")
+	flags.StringVar(&s.global.config, "config", "", "read settings from this YAML `file`")
+	root.AddCommand(
+		newCompactCommand(s), newResumeCommand(s), newSweepCommand(s),
+		newVerifyCommand(s), newInspectCommand(s), newAdmitCommand(s),
+		newExitCodesTopic(),
+	)
+	root.Version = versionText()
+	root.SetVersionTemplate("{{.Version}}\n")
+	return root
+}
+
+func suggestion(c *cobra.Command, word string) string {
+	if near := c.SuggestionsFor(word); len(near) > 0 {
+		return ", did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return "; see lace --help"
+}
+
+// prepare applies the configuration to the flags of the command about to run
+// and checks the global ones.
+func (s *session) prepare(c *cobra.Command) error {
+	if err := applyConfig(c, s.global.config); err != nil {
+		return &usageError{err}
+	}
+	if !slices.Contains(ui.ProgressModes(), s.global.progress) {
+		return &usageError{fmt.Errorf("--progress %q: want one of %s", s.global.progress, strings.Join(ui.ProgressModes(), ", "))}
+	}
+	mode := s.global.progress
+	if s.global.quiet {
+		mode = ui.ProgressNone
+	}
+	s.progress = ui.NewProgress(s.streams.Err, mode, s.now)
+	return nil
+}
+
+// report says on stderr what went wrong, on one line, and what to do next; in
+// JSON mode it makes sure that stdout carries a document.
+func (s *session) report(c *cobra.Command, args []string, err error) {
+	if err == nil {
+		return
+	}
+	fmt.Fprintf(s.streams.Err, "lace: %s\n", ui.OneLine(err.Error()))
+	if hint := hintOf(err); hint != "" {
+		fmt.Fprintf(s.streams.Err, "lace: hint: %s\n", ui.OneLine(hint))
+	}
+	// A flag error can come before the flags are read.
+	if (s.global.json || slices.Contains(args, "--json")) && !s.emitted {
+		name := "lace"
+		if c != nil && c.HasParent() {
+			name = c.Name()
+		}
+		doc := newHead(name, "")
+		doc.fail(err)
+		// stdout may be gone; the exit code carries the verdict all the same.
+		_ = ui.WriteJSON(s.streams.Out, &doc)
+	}
+}
+
+func hintOf(err error) string {
+	var e *store.Error
+	for errors.As(err, &e) {
+		if e.Hint != "" {
+			return e.Hint
+		}
+		err = e.Err
+	}
+	return ""
+}
+
+// rooted wraps the one positional argument ROOT.
+func rooted(c *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return &usageError{fmt.Errorf("%s takes exactly one ROOT, got %d arguments", c.CommandPath(), len(args))}
+	}
+	return nil
+}
+
+func newExitCodesTopic() *cobra.Command {
+	var b strings.Builder
+	b.WriteString("The exit codes of lace:\n\n")
+	rows := exitTable()
+	slices.SortFunc(rows, func(a, b exitRow) int { return a.code - b.code })
+	for _, row := range rows {
+		fmt.Fprintf(&b, "  %3d  %s\n", row.code, row.meaning)
+	}
+	return &cobra.Command{Use: "exit-codes", Short: "The exit codes of lace", Long: b.String()}
+}

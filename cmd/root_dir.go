@@ -1,0 +1,35 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/lace-store/lace/pkg/store"
+)
+
+// resolveRoot follows symbolic links to the root directory once, so that every
+// alias names the same locks, and refuses file systems whose locks or mappings
+// are not dependable.
+func (s *session) resolveRoot(root string, lock lockOptions) (string, error) {
+	dir, err := filepath.EvalSymlinks(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", &store.Error{Kind: store.NotRoot, Doing: "open", Root: root, Found: "nothing here", Want: "a Lace root", Err: err}
+	}
+	if err != nil {
+		return "", &store.Error{Kind: store.Store, Doing: "open", Root: root, Err: err}
+	}
+	space, err := s.fs.Space(dir)
+	if err != nil {
+		return "", &store.Error{Kind: store.Store, Doing: "measure the file system of", Root: root, Err: err}
+	}
+	if space.Network && !lock.allowNetworkFS {
+		return "", &store.Error{
+			Kind: store.Unsupported, Doing: "open", Root: root,
+			Found: fmt.Sprintf("a %s file system, whose locks and mappings are not dependable", space.FSType),
+			Hint:  "move the root to a local file system, or say --allow-network-fs when nothing else can have it open",
+		}
+	}
+	return dir, nil
+}

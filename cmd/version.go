@@ -1,0 +1,26 @@
+package cmd
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+)
+
+// versionText names the build and the profiles it serves.
+func versionText() string {
+	version, commit := "development", "unknown commit"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if v := info.Main.Version; v != "" && v != "(devel)" {
+			version = v
+		}
+		for _, setting := range info.Settings {
+			if setting.Key == "vcs.revision" {
+				commit = setting.Value
+			}
+		}
+	}
+	return fmt.Sprintf("lace %s (%s)\nprofiles: %s", version, commit, strings.Join(profiles(), ", "))
+}
+
+// profiles lists the physical profiles that this build serves.
+func profiles() []string { return []string{"native"} }
