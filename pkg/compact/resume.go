@@ -161,3 +161,17 @@ func corruptFile(dir, name, where, found, want string) error {
 		Hint: "nothing was changed; lace inspect " + dir,
 	}
 }
+
+// Names lists the files that are there.
+func (f Files) Names() []string {
+	var names []string
+	for _, x := range []struct {
+		there bool
+		name  string
+	}{{f.State, root.State}, {f.Plan, root.Plan}, {f.Journal, root.Journal}} {
+		if x.there {
+			names = append(names, x.name)
+		}
+	}
+	return append(names, f.Leftovers...)
+}
