@@ -1,0 +1,105 @@
+package rowlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/lace-store/lace/pkg/store/record"
+)
+
+// Sizes of the reads of glyph lines, in bytes. One positional read per small
+// record costs more than reading everything, so glyph lines that lie close
+// together are read with what is between them.
+const (
+	glyphReadBytes = 1 << 20
+	sparseRecord   = 1 << 15 // from this length on only the glyph line is read
+)
+
+// CheckGlyphs checks that every row points at a complete glyph line whose
+// typed hash is the row's. The first that does not is a *GlyphError; other
+// errors are those of reading the arena, or the context's.
+func (t *Table) CheckGlyphs(ctx context.Context, arena io.ReaderAt) error {
+	r := GlyphReader{Arena: arena}
+	for i := range uint64(t.Position()) {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		row := t.Row(ID(i))
+		glyph, err := r.Glyph(row)
+		if err != nil {
+			return err
+		}
+		if why := JudgeGlyph(glyph, row.Hash); why != nil {
+			return &GlyphError{Index: i, Row: row, Err: why}
+		}
+	}
+	return nil
+}
+
+// GlyphError says that a row points at something else than its record.
+type GlyphError struct {
+	Index uint64 // zero-based; the row of id Index+1
+	Row   Row
+	Err   error
+}
+
+// Error names the record, its offset in the arena and what is there.
+func (e *GlyphError) Error() string {
+	return fmt.Sprintf("record #%d at offset %d: %v", ID(e.Index), e.Row.Offset, e.Err)
+}
+
+// Unwrap returns what is wrong with the glyph line.
+func (e *GlyphError) Unwrap() error { return e.Err }
+
+// JudgeGlyph reports bytes that do not begin with the glyph line of want.
+func JudgeGlyph(b []byte, want record.Hash) error {
+	got, err := record.ParseGlyphLine(b)
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return fmt.Errorf("the glyph line of %s", got)
+	}
+	return nil
+}
+
+// GlyphReader reads the glyph lines of rows through one window of a mebibyte.
+// It is made for rows in offset order; any other order is only slower.
+type GlyphReader struct {
+	Arena  io.ReaderAt
+	buf    []byte
+	window []byte // the bytes [start, start+len(window)) of the arena
+	start  uint64
+}
+
+// Glyph returns the first bytes of a record, at most a glyph line, fewer when
+// the record or the arena is shorter. They are valid until the next call.
+func (g *GlyphReader) Glyph(row Row) ([]byte, error) {
+	n := min(row.Len, record.GlyphLen)
+	if row.Offset < g.start || row.Offset+n > g.start+uint64(len(g.window)) {
+		if err := g.fill(row, n); err != nil {
+			return nil, err
+		}
+	}
+	from := row.Offset - g.start
+	return g.window[min(from, uint64(len(g.window))):min(from+n, uint64(len(g.window)))], nil
+}
+
+func (g *GlyphReader) fill(row Row, n uint64) error {
+	if g.buf == nil {
+		g.buf = make([]byte, glyphReadBytes)
+	}
+	want := uint64(len(g.buf))
+	if row.Len >= sparseRecord {
+		want = n
+	}
+	g.window = nil // it must not be believed after a failed read
+	got, err := g.Arena.ReadAt(g.buf[:want], int64(row.Offset))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	g.start, g.window = row.Offset, g.buf[:got]
+	return nil
+}

@@ -1,0 +1,133 @@
+package rowlog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/lace-store/lace/pkg/store/record"
+)
+
+// arenaOf returns a table of records with these lengths, each at least a glyph
+// line, and their arena with more bytes behind the end.
+func arenaOf(t *testing.T, lengths ...uint64) (*Table, []byte) {
+	t.Helper()
+	table := &Table{}
+	var arena []byte
+	for i, n := range lengths {
+		row := Row{Hash: hashOf(i), Offset: table.End(), Len: n}
+		if err := table.Append(row); err != nil {
+			t.Fatal(err)
+		}
+		rec := record.AppendGlyphLine(nil, row.Hash)
+		arena = append(arena, append(rec, bytes.Repeat([]byte("x"), int(n)-len(rec))...)...)
+	}
+	return table, append(arena, "residue"...)
+}
+
+// The lengths mix glyph lines that are read together, records that straddle a
+// window, and records of which only the glyph line is read.
+var mixedLengths = []uint64{55, 100, sparseRecord - 1, sparseRecord, 60, 3 * glyphReadBytes, 55, 55, glyphReadBytes - 10, 200, 1 << 20}
+
+func TestCheckGlyphs(t *testing.T) {
+	table, arena := arenaOf(t, mixedLengths...)
+	if err := table.CheckGlyphs(t.Context(), bytes.NewReader(arena)); err != nil {
+		t.Error(err)
+	}
+	for i := range mixedLengths {
+		row := table.Row(ID(uint64(i)))
+		for name, damage := range map[string]func(b []byte){
+			"first byte": func(b []byte) { b[0] ^= 1 },
+			"last byte":  func(b []byte) { b[record.GlyphLen-1] = ' ' },
+			"other hash": func(b []byte) { copy(b, record.AppendGlyphLine(nil, hashOf(1000))) },
+			"zeros":      func(b []byte) { clear(b[:record.GlyphLen]) },
+		} {
+			bad := bytes.Clone(arena)
+			damage(bad[row.Offset:])
+			err := table.CheckGlyphs(t.Context(), bytes.NewReader(bad))
+			var glyph *GlyphError
+			if !errors.As(err, &glyph) || glyph.Index != uint64(i) || glyph.Row != row {
+				t.Errorf("%s of record %d: %v", name, i, err)
+			}
+		}
+	}
+}
+
+// Bytes behind the glyph line are trusted: ordinary recovery rehashes nothing.
+func TestCheckGlyphsTrustsTheRest(t *testing.T) {
+	table, arena := arenaOf(t, 100)
+	arena[record.GlyphLen] ^= 1
+	if err := table.CheckGlyphs(t.Context(), bytes.NewReader(arena)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCheckGlyphsOfShortRecordsAndArenas(t *testing.T) {
+	table := &Table{}
+	if err := table.Append(Row{Hash: hashOf(0), Len: record.GlyphLen - 1}); err != nil {
+		t.Fatal(err)
+	}
+	line := record.AppendGlyphLine(nil, hashOf(0))
+	for name, arena := range map[string][]byte{"a record shorter than a glyph line": line, "an arena that ends early": line[:20], "an empty arena": nil} {
+		var glyph *GlyphError
+		if err := table.CheckGlyphs(t.Context(), bytes.NewReader(arena)); !errors.As(err, &glyph) || !strings.Contains(err.Error(), "bytes, want 55") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// One read per record would cost more than reading everything.
+func TestCheckGlyphsReadsDenseRecordsTogether(t *testing.T) {
+	lengths := make([]uint64, 4096)
+	for i := range lengths {
+		lengths[i] = 1024
+	}
+	table, arena := arenaOf(t, lengths...)
+	r := &countingReader{ReaderAt: bytes.NewReader(arena)}
+	if err := table.CheckGlyphs(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if r.calls > 5 || r.most > glyphReadBytes {
+		t.Errorf("%d reads, the largest of %d bytes", r.calls, r.most)
+	}
+}
+
+func TestCheckGlyphsSeeksPastLargeRecords(t *testing.T) {
+	table, arena := arenaOf(t, 1<<20, 1<<20, 1<<20)
+	r := &countingReader{ReaderAt: bytes.NewReader(arena)}
+	if err := table.CheckGlyphs(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if r.calls != 3 || r.most != record.GlyphLen {
+		t.Errorf("%d reads, the largest of %d bytes", r.calls, r.most)
+	}
+}
+
+func TestCheckGlyphsStops(t *testing.T) {
+	table, arena := arenaOf(t, 100)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := table.CheckGlyphs(ctx, bytes.NewReader(arena)); !errors.Is(err, context.Canceled) {
+		t.Errorf("CheckGlyphs = %v", err)
+	}
+}
+
+type failing struct{ io.ReaderAt }
+
+func (failing) ReadAt(p []byte, _ int64) (int, error) { return copy(p, "junk"), io.ErrClosedPipe }
+
+func TestGlyphReaderForgetsAFailedRead(t *testing.T) {
+	table, arena := arenaOf(t, 100)
+	r := GlyphReader{Arena: failing{}}
+	if _, err := r.Glyph(table.Row(1)); !errors.Is(err, io.ErrClosedPipe) {
+		t.Fatalf("Glyph = %v", err)
+	}
+	r.Arena = bytes.NewReader(arena)
+	glyph, err := r.Glyph(table.Row(1))
+	if err != nil || JudgeGlyph(glyph, hashOf(0)) != nil {
+		t.Errorf("after a failed read: %q, %v", glyph, err)
+	}
+}
