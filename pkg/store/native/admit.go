@@ -1,6 +1,7 @@
 package native
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -113,8 +114,8 @@ func (s *Store) copyBody(row rowlog.Row, r store.NewRecord) error {
 			return &store.Error{Kind: store.Store, Doing: "read the body of", Root: s.dir, Hash: r.Hash, Err: err}
 		}
 		if done == 0 {
-			if why := judgeGlyph(piece[:min(len(piece), record.GlyphLen)], r.Hash); why != "" {
-				return &store.Error{Kind: store.Integration, Doing: "admit", Root: s.dir, Hash: r.Hash, Found: why, Want: "its own glyph line"}
+			if err := rowlog.JudgeGlyph(piece, r.Hash); err != nil {
+				return &store.Error{Kind: store.Integration, Doing: "admit", Root: s.dir, Hash: r.Hash, Want: "its own glyph line", Err: err}
 			}
 		}
 		if _, err := s.arena.WriteAt(piece, int64(row.Offset+done)); err != nil {
@@ -133,32 +134,66 @@ func (s *Store) writeRows(rows []rowlog.Row) error {
 		encoded = row.AppendTo(encoded)
 	}
 	if _, err := s.log.WriteAt(encoded, s.logEnd()); err != nil {
-		return s.reconcile(ioError("append to", s.dir, s.path(root.RecordLog), err), false)
+		return s.reconcile(ioError("append to", s.dir, s.path(root.RecordLog), err), rows, encoded)
 	}
 	if err := s.log.Sync(); err != nil {
-		return s.reconcile(ioError("sync", s.dir, s.path(root.RecordLog), err), true)
+		return s.cutBack(ioError("sync", s.dir, s.path(root.RecordLog), err))
 	}
 	return nil
 }
 
 func (s *Store) logEnd() int64 { return int64(s.table.Position()) * rowlog.RowLen }
 
-// reconcile establishes the durable prefix of the log after a failed write or
-// sync of rows. The seed would adopt a suffix once a later sync succeeds; on
-// Linux such a success says nothing about pages whose write-back failed, so
-// the suffix, which nobody was told of, is cut off instead. After a failed
-// sync the store is not used further even then.
-func (s *Store) reconcile(cause error, syncFailed bool) error {
-	if err := s.log.Truncate(s.logEnd()); err != nil {
-		return s.refuse(errors.Join(cause, ioError("cut back", s.dir, s.path(root.RecordLog), err)))
+// reconcile establishes the durable prefix of the log after a failed write
+// of rows (seed 002): the partial last row is truncated, the log is synced,
+// and only then the complete rows that the write left, which must be the first
+// of those it was given, are adopted. The write has failed all the same.
+func (s *Store) reconcile(cause error, rows []rowlog.Row, encoded []byte) error {
+	path := s.path(root.RecordLog)
+	info, err := s.log.Stat()
+	if err != nil {
+		return s.cutBack(errors.Join(cause, ioError("reconcile", s.dir, path, err)))
+	}
+	if info.Size < s.logEnd() || info.Size > s.logEnd()+int64(len(encoded)) {
+		return s.refuse(errors.Join(cause, corrupt(s.dir, path, "length", fmt.Sprintf("%d bytes", info.Size),
+			fmt.Sprintf("from %d to %d", s.logEnd(), s.logEnd()+int64(len(encoded))))))
+	}
+	added := int(info.Size-s.logEnd()) / rowlog.RowLen
+	end := s.logEnd() + int64(added)*rowlog.RowLen
+	if end != info.Size {
+		if err := s.log.Truncate(end); err != nil {
+			return s.refuse(errors.Join(cause, ioError("cut back", s.dir, path, err)))
+		}
 	}
 	if err := s.log.Sync(); err != nil {
-		return s.refuse(errors.Join(cause, ioError("sync", s.dir, s.path(root.RecordLog), err)))
+		return s.cutBack(errors.Join(cause, ioError("sync", s.dir, path, err)))
 	}
-	if syncFailed {
-		return s.refuse(cause)
+	suffix := make([]byte, end-s.logEnd())
+	if n, err := s.log.ReadAt(suffix, s.logEnd()); n < len(suffix) {
+		return s.refuse(errors.Join(cause, ioError("reconcile", s.dir, path, err)))
 	}
+	if !bytes.Equal(suffix, encoded[:len(suffix)]) {
+		return s.refuse(errors.Join(cause, corrupt(s.dir, path, fmt.Sprintf("offset %d", s.logEnd()), "other rows", "the rows that were being written")))
+	}
+	s.adopt(rows[:added])
 	return cause
+}
+
+// cutBack is for a failed sync of the log. A later sync that succeeds would
+// prove nothing, because the system may have forgotten the pages whose
+// write-back failed and go on showing them. So no row of the batch is adopted,
+// the rows are cut off as well as that can be done, and the store refuses
+// further use: what the disk has is for the next opening to find out, which
+// reads the log past the cache.
+func (s *Store) cutBack(cause error) error {
+	err := s.log.Truncate(s.logEnd())
+	if err == nil {
+		err = s.log.Sync()
+	}
+	if err != nil {
+		cause = errors.Join(cause, ioError("cut back", s.dir, s.path(root.RecordLog), err))
+	}
+	return s.refuse(cause)
 }
 
 // refuse makes every later operation fail with the cause.

@@ -50,7 +50,7 @@ func Compact(ctx context.Context, dir string, opts CompactOptions, choose Choose
 			return compact.Report{}, err
 		}
 		if found.Any() {
-			if err := clearLeftovers(own, found); err != nil {
+			if err := clearLeftovers(ctx, own, found); err != nil {
 				return compact.Report{}, err
 			}
 		}
@@ -76,7 +76,7 @@ func Resume(ctx context.Context, dir string, opts CompactOptions) (compact.Repor
 		if !found.Any() {
 			return report, own.requireTruth()
 		}
-		return report, clearLeftovers(own, found)
+		return report, clearLeftovers(ctx, own, found)
 	})
 }
 
@@ -108,7 +108,7 @@ func resumeOwned(ctx context.Context, own *Ownership, found compact.Files, opts 
 
 // clearLeftovers removes files without a state, once the full check of an
 // ordinary opening has shown that the root is whole.
-func clearLeftovers(own *Ownership, found compact.Files) error {
+func clearLeftovers(ctx context.Context, own *Ownership, found compact.Files) error {
 	table, _, err := own.structure()
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func clearLeftovers(own *Ownership, found compact.Files) error {
 	if err != nil {
 		return ioError("open", own.dir, own.path(root.Records), err)
 	}
-	if err := errors.Join(checkGlyphs(arena, own.dir, table), arena.Close()); err != nil {
+	if err := errors.Join(checkGlyphs(ctx, arena, own.dir, table), arena.Close()); err != nil {
 		return err
 	}
 	return compact.ClearLeftovers(own.fs, own.dir, found)
@@ -128,7 +128,7 @@ func clearLeftovers(own *Ownership, found compact.Files) error {
 func sweepOwned(ctx context.Context, own *Ownership, opts CompactOptions, choose Choose) (*compact.Plan, error) {
 	open := opts.Open
 	open.NoPublish = true
-	s, err := openOwned(own, open)
+	s, err := openOwned(ctx, own, open)
 	if err != nil {
 		return nil, err
 	}
@@ -210,6 +210,9 @@ func withArena(own *Ownership, fsys vfs.FS, f func(*profile) (compact.Report, er
 // structure loads the row table without looking at the arena's bytes.
 func (o *Ownership) structure() (table *rowlog.Table, torn uint64, err error) {
 	if err := o.requireTruth(); err != nil {
+		return nil, 0, err
+	}
+	if err := o.requireCapacity(); err != nil {
 		return nil, 0, err
 	}
 	info, err := o.fs.Stat(o.path(root.Records))

@@ -21,7 +21,7 @@ func Create(ctx context.Context, dir string, opts Options) (*Store, error) {
 	if opts.ReadOnly {
 		return nil, &store.Error{Kind: store.Integration, Doing: "create", Root: dir, Found: "read-only options"}
 	}
-	capacity, err := opts.capacity()
+	capacity, err := opts.creationCapacity(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func Create(ctx context.Context, dir string, opts Options) (*Store, error) {
 	if err := initialize(own, capacity); err != nil {
 		return nil, errors.Join(err, own.Release())
 	}
-	s, err := openOwned(own, opts)
+	s, err := openOwned(ctx, own, opts)
 	if err != nil {
 		return nil, errors.Join(err, own.Release())
 	}
@@ -160,11 +160,9 @@ func initialize(own *Ownership, capacity uint64) error {
 		return ioError("sync directory", own.dir, own.dir, err)
 	}
 	if arena == nil || arena.Size == 0 {
-		if err := own.sizeArena(arenaPath, capacity); err != nil {
-			return err
-		}
+		return own.sizeArena(arenaPath, capacity)
 	}
-	return own.flush()
+	return nil
 }
 
 // touch creates an absent file and syncs it.
@@ -210,7 +208,8 @@ func (o *Ownership) sizeArena(path string, capacity uint64) error {
 }
 
 // flush makes every file of the root durable, whoever wrote it, and then their
-// entries.
+// entries: an opener that was interrupted may have left any of it unsynced.
+// Every writer's opening does so before it trusts what it finds (seed 002).
 func (o *Ownership) flush() error {
 	for _, name := range []string{root.Lock, root.ArenaLock, root.RecordLog, root.Records} {
 		if err := o.touch(name); err != nil {

@@ -15,16 +15,21 @@ import (
 // lockPoll is the time between two tries of a lock that is waited for.
 const lockPoll = 20 * time.Millisecond
 
+// tellAfter is how long a wait lasts before it is told.
+const tellAfter = time.Second / 2
+
 // lockWithin takes a lock of f, trying for at most wait. It is ErrLocked when
-// the lock is not to be had, and the context's error when that ends first.
+// the lock is not to be had, and the context's error when that ends first. A
+// wait of more than a moment is told once.
 func lockWithin(ctx context.Context, f vfs.File, mode vfs.LockMode, wait time.Duration, waiting func()) error {
-	deadline := time.Now().Add(wait)
+	begin := time.Now()
+	deadline := begin.Add(wait)
 	for told := false; ; {
 		err := f.TryLock(mode)
 		if !errors.Is(err, vfs.ErrLocked) || !time.Now().Before(deadline) {
 			return err
 		}
-		if !told && waiting != nil {
+		if !told && waiting != nil && time.Since(begin) >= tellAfter {
 			waiting()
 			told = true
 		}

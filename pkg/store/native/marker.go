@@ -31,6 +31,9 @@ func openMarker(ctx context.Context, dir string, opts Options) (vfs.File, error)
 	if errors.Is(err, vfs.ErrNotRegular) {
 		return nil, notRoot(dir, path, "store-format is no regular file", err)
 	}
+	if err != nil && isNoDirectory(opts.FS, dir) {
+		return nil, notRoot(dir, dir, "no directory", err)
+	}
 	if err != nil {
 		return nil, ioError("open", dir, path, err)
 	}
@@ -104,6 +107,11 @@ func judgeMarker(got []byte, dir, path string) error {
 		return e
 	}
 	return notRoot(dir, path, fmt.Sprintf("a foreign marker %q", strings.TrimSuffix(string(got), "\n")), nil)
+}
+
+func isNoDirectory(fsys vfs.FS, dir string) bool {
+	info, err := fsys.Stat(dir)
+	return err == nil && info.Type != vfs.Directory && info.Type != vfs.Symlink
 }
 
 func notRoot(dir, path, found string, err error) *store.Error {

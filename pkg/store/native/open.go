@@ -9,7 +9,6 @@ import (
 
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/root"
-	"github.com/lace-store/lace/pkg/store/rowlog"
 	"github.com/lace-store/lace/pkg/store/vfs"
 )
 
@@ -21,7 +20,7 @@ func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := openOwned(own, opts)
+	s, err := openOwned(ctx, own, opts)
 	if err != nil {
 		return nil, errors.Join(err, own.Release())
 	}
@@ -31,25 +30,23 @@ func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 
 // openOwned opens the store of a root that is owned already. Closing the store
 // leaves the ownership to its holder.
-func openOwned(own *Ownership, opts Options) (*Store, error) {
+func openOwned(ctx context.Context, own *Ownership, opts Options) (*Store, error) {
 	if err := own.refuseCompactionFiles(); err != nil {
 		return nil, err
 	}
 	if err := own.requireTruth(); err != nil {
 		return nil, err
 	}
-	s := &Store{own: own, fs: own.fs, dir: own.dir, readOnly: opts.ReadOnly}
-	if err := s.openFiles(); err != nil {
-		return nil, errors.Join(err, s.closeFiles())
+	if err := own.requireCapacity(); err != nil {
+		return nil, err
 	}
-	if err := s.recover(); err != nil {
-		return nil, errors.Join(err, s.closeFiles())
-	}
-	if err := s.mapArena(); err != nil {
-		return nil, errors.Join(err, s.closeFiles())
-	}
+	s := &Store{own: own, fs: own.fs, dir: own.dir, readOnly: own.readOnly}
+	steps := []func() error{s.openFiles, func() error { return s.recover(ctx) }, s.mapArena}
 	if !s.readOnly {
-		if err := s.clean(); err != nil {
+		steps = append([]func() error{own.flush}, append(steps, s.clean)...)
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
 			return nil, errors.Join(err, s.closeFiles())
 		}
 	}
@@ -101,8 +98,18 @@ func (o *Ownership) requireTruth() error {
 	case arenaEmpty:
 		return corrupt(o.dir, arenaPath, "", "no arena beside a record-log with rows", "both")
 	}
-	if err := checkCapacity(uint64(arena.Size)); err != nil {
-		return corrupt(o.dir, arenaPath, "length", err.Error(), "")
+	return nil
+}
+
+// requireCapacity refuses an arena whose length is no valid capacity.
+func (o *Ownership) requireCapacity() error {
+	path := o.path(root.Records)
+	info, err := o.fs.Stat(path)
+	if err != nil {
+		return ioError("open", o.dir, path, err)
+	}
+	if err := checkCapacity(uint64(info.Size)); err != nil {
+		return corrupt(o.dir, path, "length", err.Error(), "")
 	}
 	return nil
 }
@@ -126,63 +133,20 @@ func (s *Store) openFiles() error {
 	return nil
 }
 
-// recover loads and checks the log. A torn last row was never acknowledged: a
-// writer truncates it, a reader reports it.
-func (s *Store) recover() error {
-	info, err := s.arena.Stat()
-	if err != nil {
-		return ioError("open", s.dir, s.path(root.Records), err)
-	}
-	s.capacity = uint64(info.Size)
-	table, torn, err := loadTable(s.log, s.dir, s.capacity)
-	if err != nil {
-		return err
-	}
-	if err := checkGlyphs(s.arena, s.dir, table); err != nil {
-		return err
-	}
-	s.table = table
-	if torn > 0 && s.readOnly {
-		s.tornBytes = torn
-		return nil
-	}
-	if !s.readOnly {
-		return s.settleLog(torn)
-	}
-	return nil
-}
-
-// settleLog truncates a torn last row and makes the accepted rows durable
-// before anything is done on their word.
-func (s *Store) settleLog(torn uint64) error {
-	if torn > 0 {
-		if err := s.log.Truncate(int64(s.table.Position()) * rowlog.RowLen); err != nil {
-			return ioError("truncate a torn last row of", s.dir, s.path(root.RecordLog), err)
-		}
-	}
-	if err := s.log.Sync(); err != nil {
-		return ioError("sync", s.dir, s.path(root.RecordLog), err)
-	}
-	return nil
-}
-
-// mapArena maps the whole arena; the mapping owns a shared arena-lock.
+// mapArena maps the whole arena; the mapping owns a shared arena-lock. A
+// reader that finds no arena-lock, and may not make one, has the mapping own
+// the lifetime lock instead, which compaction needs as well.
 func (s *Store) mapArena() error {
 	lock, err := s.own.lockArena(vfs.Shared)
 	if err != nil {
 		return err
 	}
-	var keep interface{ Close() error }
-	if lock != nil {
-		keep = lock
+	if lock == nil {
+		lock, s.own.held = s.own.held, nil
 	}
-	m, err := s.arena.Map(int64(s.capacity), keep)
+	m, err := s.arena.Map(int64(s.capacity), lock)
 	if err != nil {
-		err = ioError("map", s.dir, s.path(root.Records), err)
-		if lock != nil {
-			err = errors.Join(err, lock.Close())
-		}
-		return err
+		return errors.Join(ioError("map", s.dir, s.path(root.Records), err), lock.Close())
 	}
 	s.mapping = m
 	return nil

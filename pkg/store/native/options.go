@@ -2,17 +2,19 @@ package native
 
 import (
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"time"
 
 	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/vfs"
 )
 
 // CapacityVariable is the environment variable that overrides the capacity of
-// a root at its creation, as a decimal number of bytes. Whoever creates a root
-// reads it with CapacityFrom; opening never does.
+// a root at its creation, as a decimal number of bytes. Opening an existing
+// root does not read it.
 const CapacityVariable = "LACE_NATIVE_STORE_CREATE_CAPACITY"
 
 // Rules of the capacity, in bytes (seed 002).
@@ -40,9 +42,12 @@ type Options struct {
 	LockWait time.Duration
 	// Waiting, unless nil, is told once what is being waited for.
 	Waiting func(what string)
-	// Capacity is the arena length of a root being created, in bytes. Zero is
-	// the platform's default.
+	// Capacity is the arena length of a root being created, in bytes. Zero
+	// leaves it to CapacityVariable, and else to the platform's default.
 	Capacity uint64
+	// LookupEnv, unless nil, is asked for CapacityVariable, and only when an
+	// arena has to be made. Programs pass os.LookupEnv.
+	LookupEnv func(string) (string, bool)
 	// NoPublish keeps a writer from publishing posting lists, as a sweep does
 	// whose compaction removes them all.
 	NoPublish bool
@@ -83,12 +88,23 @@ func defaultCapacity() uint64 {
 	return wideDefaultCapacity
 }
 
-func (o Options) capacity() (uint64, error) {
-	if o.Capacity == 0 {
-		return defaultCapacity(), nil
+// creationCapacity returns the capacity for the arena of dir, before anything
+// is made. It is zero when dir has an arena, whose recorded length counts.
+func (o Options) creationCapacity(dir string) (uint64, error) {
+	info, err := o.FS.Stat(filepath.Join(dir, root.Records))
+	if err == nil && info.Size > 0 {
+		return 0, nil
 	}
-	if err := checkCapacity(o.Capacity); err != nil {
-		return 0, &store.Error{Kind: store.Integration, Doing: "create", Err: err}
+	switch {
+	case o.Capacity != 0:
+		if err := checkCapacity(o.Capacity); err != nil {
+			return 0, &store.Error{Kind: store.Integration, Doing: "create", Root: dir, Err: err}
+		}
+		return o.Capacity, nil
+	case o.LookupEnv != nil:
+		if n, err := CapacityFrom(o.LookupEnv); n != 0 || err != nil {
+			return n, err
+		}
 	}
-	return o.Capacity, nil
+	return defaultCapacity(), nil
 }

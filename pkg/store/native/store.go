@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/lace-store/lace/pkg/mmap"
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/index"
 	"github.com/lace-store/lace/pkg/store/index/listdir"
@@ -77,15 +78,30 @@ func (s *Store) Execute(op store.Op) (store.Result, error) {
 		return nil, &store.Error{Kind: store.Integration, Doing: "execute", Root: s.dir, Found: fmt.Sprintf("operation %T on a closed store", op)}
 	}
 	if s.refusal != nil {
-		return nil, &store.Error{
-			Kind: store.Store, Doing: "execute", Root: s.dir,
-			Found: "this store must be opened again after a failed write", Err: s.refusal,
-		}
+		return nil, s.refusalError()
 	}
 	if admit, ok := op.(store.StoreRecords); ok {
 		return s.admit(admit)
 	}
-	return s.reader.Execute(op)
+	return s.read(op)
+}
+
+// read executes an operation over the mapping. A disk that fails under a
+// mapping shows as a memory fault, in the middle of anything: the lists may be
+// half built then, so the store is not used further.
+func (s *Store) read(op store.Op) (result store.Result, err error) {
+	err = mmap.Guard(func() (err error) {
+		result, err = s.reader.Execute(op)
+		return err
+	})
+	var fault *mmap.FaultError
+	if errors.As(err, &fault) {
+		return nil, s.refuse(ioError("read", s.dir, s.path(root.Records), err))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
 }
 
 // Position implements index.Rows.
