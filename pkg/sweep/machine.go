@@ -1,7 +1,6 @@
 package sweep
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"runtime"
@@ -219,12 +218,4 @@ func (s *RetentionSweep) module(a asker, p *program.Program, boundary store.Posi
 	}
 	m.Retained = m.Kept.Count()
 	return m, nil
-}
-
-// IsLimit reports whether err is a bound of the sweep that was reached, and
-// which.
-func IsLimit(err error) (*eval.LimitError, bool) {
-	var limit *eval.LimitError
-	ok := errors.As(err, &limit)
-	return limit, ok
 }
