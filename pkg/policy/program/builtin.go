@@ -35,7 +35,7 @@ func (b *body) argumentCount(c syntax.Call, want int) bool {
 	if len(c.Args) == want {
 		return true
 	}
-	b.fail(CodeArgument, c.Position, c.Name, fmt.Sprintf("built-in with %d arguments", len(c.Args)), formHint(c.Name))
+	b.fail(CodeArgument, c.Position, c.Name, "built-in with "+arguments(len(c.Args)), formHint(c.Name))
 	return false
 }
 

@@ -146,7 +146,7 @@ func (l *lowering) predicate(c syntax.Call) (PredicateID, bool) {
 
 func (l *lowering) checkArity(c syntax.Call, arity int) bool {
 	if len(c.Args) > MaxArity {
-		l.fail(syntax.CodeLimit, c.Position, c.Name, fmt.Sprintf("predicate with %d arguments", len(c.Args)), fmt.Sprintf("at most %d are allowed", MaxArity))
+		l.fail(syntax.CodeLimit, c.Position, c.Name, "predicate with "+arguments(len(c.Args)), fmt.Sprintf("at most %d are allowed", MaxArity))
 		return false
 	}
 	if arity == anyArity || arity == len(c.Args) {
@@ -156,8 +156,15 @@ func (l *lowering) checkArity(c syntax.Call, arity int) bool {
 	if from, own := l.heads[l.byName[c.Name]]; own && classify(c.Name) == helperName {
 		mend += " in its first rule at " + from.String()
 	}
-	l.fail(CodeArity, c.Position, c.Name, fmt.Sprintf("predicate with %d arguments", len(c.Args)), mend)
+	l.fail(CodeArity, c.Position, c.Name, "predicate with "+arguments(len(c.Args)), mend)
 	return false
+}
+
+func arguments(n int) string {
+	if n == 1 {
+		return "1 argument"
+	}
+	return fmt.Sprintf("%d arguments", n)
 }
 
 // rule lowers one statement; what is wrong with it is collected.

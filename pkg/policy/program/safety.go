@@ -2,19 +2,21 @@ package program
 
 import "github.com/lace-store/lace/pkg/policy/syntax"
 
-// checkSafety reports the variables to which nothing gives a value.
+// checkSafety reports the variables to which nothing gives a value, each at
+// the first place that needs one.
 func (b *body) checkSafety(headGood bool) {
 	bound := b.boundSlots()
 	report := func(at syntax.Position, where string, slots []Slot) {
 		var open []Slot
 		for _, s := range slots {
 			if !bound[s] {
+				bound[s] = true
 				open = append(open, s)
 			}
 		}
 		if len(open) > 0 {
 			b.fail(CodeUnsafe, at, b.slotNames(open), "nothing gives a value to a variable of "+where,
-				"use it in a positive literal too, or write _ where any value will do")
+				"use it in a positive literal too; any value is written _, a text in quotes")
 		}
 	}
 	if headGood {

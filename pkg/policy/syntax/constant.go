@@ -45,7 +45,7 @@ func (l *lexer) checkConstant(value string, at Position) bool {
 			fmt.Sprintf("at most %d are allowed", MaxConstantBytes))
 		return false
 	case !norm.NFC.IsNormalString(value):
-		l.problem(CodeEncoding, at, value, "constant is not in Unicode normalization form C",
+		l.problem(CodeEncoding, at, strconv.QuoteToASCII(clip(value)), "constant is not in Unicode normalization form C",
 			"records hold NFC text, so it could match nothing: write the composed characters")
 		return false
 	}

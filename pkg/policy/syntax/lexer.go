@@ -134,6 +134,8 @@ func (l *lexer) mark() tokenKind {
 			l.step()
 			return tokenIf
 		}
+	case '"':
+		l.skipQuoted()
 	}
 	for startsNothing(l.peek()) {
 		l.step()
@@ -141,6 +143,17 @@ func (l *lexer) mark() tokenKind {
 	text := l.src[start:l.at]
 	l.problem(CodeSyntax, at, text, "unexpected text", mendMark(text))
 	return tokenBad
+}
+
+// skipQuoted goes behind the second of two double quotes on a line.
+func (l *lexer) skipQuoted() {
+	line, _, _ := strings.Cut(l.src[l.at:], "\n")
+	inside, _, closed := strings.Cut(line, "\"")
+	if closed {
+		for range inside + "\"" {
+			l.step()
+		}
+	}
 }
 
 func mendMark(text string) string {
@@ -151,6 +164,8 @@ func mendMark(text string) string {
 		return "write a number in quotes: '" + clip(text) + "'"
 	case text[0] == '"':
 		return "text goes into single quotes"
+	case text[0] == ':' || text[0] == '<':
+		return "a rule is written head :- literal, literal."
 	}
 	return "text goes into '...', a comment begins with %"
 }

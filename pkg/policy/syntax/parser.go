@@ -3,6 +3,7 @@ package syntax
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -68,7 +69,7 @@ func checkText(file string, text []byte) (Diagnostic, bool) {
 	at := commonPrefix(text, norm.NFC.Bytes(text))
 	line, _, _ := bytes.Cut(text[at:], []byte("\n"))
 	return Diagnostic{
-		CodeEncoding, positionAt(file, text, at), string(line), "module is not in Unicode normalization form C",
+		CodeEncoding, positionAt(file, text, at), strconv.QuoteToASCII(clip(string(line))), "module is not in Unicode normalization form C",
 		"normalize it: records hold NFC text, so other text could match nothing",
 	}, true
 }
