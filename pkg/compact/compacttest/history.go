@@ -52,26 +52,36 @@ func Begin(subject Subject, shape *Shape, wrap func(vfs.FS) vfs.FS) (History, er
 	return h, h.CheckOpen()
 }
 
+// Adopt is a History of a root of the shape that is in fsys already.
+func Adopt(subject Subject, shape *Shape, fsys *crashfs.FS) *History {
+	return &History{subject: subject, shape: shape, fs: fsys, state: State{Shape: shape.Seed}, wrap: func(fsys vfs.FS) vfs.FS { return fsys }}
+}
+
 // State returns the shape and events so far.
 func (h *History) State() State { return h.state }
 
-// run compacts, or resumes what an earlier run left.
+// run is the next run, on a file system that may be struck.
 func (h *History) run(fsys *crashfs.FS) (compact.Report, error) {
+	watched := &watch{FS: fsys}
+	defer func() { h.shutDown = watched.dirFailed }()
+	return h.Step(h.wrap(watched))
+}
+
+// Step compacts, or resumes what an earlier run left, as the root in fsys needs
+// it.
+func (h *History) Step(fsys vfs.FS) (compact.Report, error) {
 	h.runs++
 	settings := h.shape.Settings(h.runs)
 	log, err := readAll(fsys, root.RecordLog)
 	if err != nil {
 		return compact.Report{}, err
 	}
-	watched := &watch{FS: fsys}
-	defer func() { h.shutDown = watched.dirFailed }()
-	wrapped := h.wrap(watched)
 	// A root that is wholly old may be one without an interrupted compaction,
 	// and resume would find nothing to do. Compact resumes too.
 	if h.shape.isOld(log) && (h.runs%2 == 1 || !hasState(fsys)) {
-		return h.subject.Compact(context.Background(), wrapped, Dir, h.shape.Set(), settings)
+		return h.subject.Compact(context.Background(), fsys, Dir, h.shape.Set(), settings)
 	}
-	return h.subject.Resume(context.Background(), wrapped, Dir, settings)
+	return h.subject.Resume(context.Background(), fsys, Dir, settings)
 }
 
 func hasState(fsys vfs.FS) bool {

@@ -67,6 +67,22 @@ func blob(r *rand.Rand, i, biggest int) []byte {
 	return v.Bytes()
 }
 
+// Scripted is a shape of chosen records: data lengths in bytes, which stay
+// ('k'), and J.
+func Scripted(lengths []int, stays string, journal uint64) *Shape {
+	s := &Shape{Journal: journal}
+	for i, n := range lengths {
+		v, err := record.BuildBlob(nil, bytes.Repeat([]byte{'a' + byte(i)}, n))
+		if err != nil {
+			panic("compacttest: a blob of a few bytes: " + err.Error())
+		}
+		s.Records = append(s.Records, v.Bytes())
+		s.Kept = append(s.Kept, stays[i] == 'k')
+	}
+	s.expect()
+	return s
+}
+
 // expect works out both roots from the records, without the code under test.
 func (s *Shape) expect() {
 	for i, rec := range s.Records {
