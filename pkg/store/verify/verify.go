@@ -1,21 +1,23 @@
-// Package verify proves the records of an arena against their rows, as deep as
-// it is asked to. It goes on past damage and lists every bad record; it never
-// repairs anything, and knows no profile.
+// Package verify proves the rows of a root and the records they point at, as
+// deep as it is asked to. It goes on past damage and lists everything that is
+// bad; it never repairs or writes anything, and knows no profile.
+//
+// The rows are read once, in order, and the arena with them: in offset order,
+// in large pieces, by one reader; the pieces are checked on all processors.
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
-	"sync"
-
-	"golang.org/x/sync/errgroup"
+	"slices"
 
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/record"
-	"github.com/lace-store/lace/pkg/store/record/mark"
 	"github.com/lace-store/lace/pkg/store/rowlog"
 )
 
@@ -43,133 +45,119 @@ func ParseLevel(name string) (Level, error) {
 	return 0, fmt.Errorf("level %q is not one of %v", name, Levels())
 }
 
-// Bad is a record that is not what its row says.
+// Bad is a row that is not what it must be, or whose record is not. Hash and
+// Offset are zero when the row itself cannot be decoded.
 type Bad struct {
 	ID      store.RecordID
 	Hash    record.Hash
-	Offset  uint64
+	Offset  uint64 // of the record in the arena, in bytes
 	Problem string
 }
 
 // Report is what was proved.
 type Report struct {
+	// Records and Bytes were checked: the rows, and the lengths they give.
 	Records uint64
 	Bytes   uint64
-	Bad     []Bad // in id order
+	// Bad lists every bad row among them once, in id order.
+	Bad []Bad
+	// TornBytes is the length of an incomplete last row. It was never
+	// admitted, and is no damage.
+	TornBytes uint64
+	// NextFrom is where to go on after a stop: the first id that was not
+	// checked. It is zero when everything was.
+	NextFrom store.RecordID
 }
 
-// Options say how to verify.
+// Options say how to verify. The zero value checks the rows alone.
 type Options struct {
 	Level Level
-	// Jobs is how many records are hashed at a time; zero is one per processor.
+	// From is the first id whose record is checked; rows are always checked
+	// from the first one on.
+	From store.RecordID
+	// Jobs is how many pieces are checked at a time; zero is one per processor.
 	Jobs int
-	// Progress, unless nil, is told bytes. It may be called concurrently.
+	// Progress, unless nil, is told checked and all bytes, from one goroutine
+	// at a time.
 	Progress func(done, total uint64)
 }
 
-// spanBytes is how many bytes are read at a time; a longer record has a span
-// of its own.
-const spanBytes = 4 << 20
-
-// span is a run of rows (first, last] that is read and checked together.
-type span struct {
-	first, last store.RecordID // inclusive
-	offset, len uint64
+// Input is a root's record-log and records, open for reading under its
+// lifetime lock.
+type Input struct {
+	Log      io.ReaderAt
+	LogSize  int64
+	Arena    io.ReaderAt
+	Capacity uint64 // the length of the arena, in bytes
 }
 
-// Run verifies all rows of a table against the arena, reading it in offset
-// order.
+// Root verifies a root, whatever state its rows are in. Damage is in the
+// report; an error means that the log could not be read, or, as Interrupted,
+// that ctx ended, and the report says what was proved until then.
+func Root(ctx context.Context, in Input, opts Options) (Report, error) {
+	total, err := lastEnd(in)
+	if err != nil {
+		return Report{}, err
+	}
+	r := newRun(ctx, in.Arena, in.Capacity, total, opts)
+	torn, err := rowlog.Scan(in.Log, in.LogSize, r.encodedRow)
+	r.report.TornBytes = torn
+	if err != nil && !errors.Is(err, errStopped) {
+		return r.end(fmt.Errorf("read the record-log: %w", err))
+	}
+	if err := r.findDuplicates(in.Log); err != nil {
+		return r.end(fmt.Errorf("read the record-log: %w", err))
+	}
+	return r.end(nil)
+}
+
+// Run verifies rows that were checked against each other already.
 func Run(ctx context.Context, arena io.ReaderAt, table *rowlog.Table, opts Options) (Report, error) {
-	report := Report{Records: uint64(table.Position()), Bytes: table.End()}
-	if opts.Level == Rows || table.Position() == 0 {
-		return report, nil
-	}
-	if opts.Jobs <= 0 {
-		opts.Jobs = runtime.GOMAXPROCS(0)
-	}
-	var mu sync.Mutex
-	done := uint64(0)
-	var group errgroup.Group
-	group.SetLimit(opts.Jobs)
-	buffers := make(chan []byte, opts.Jobs)
-	for range opts.Jobs {
-		buffers <- nil
-	}
-	for s := range spans(table) {
-		if ctx.Err() != nil {
+	r := newRun(ctx, arena, math.MaxInt64, table.End(), opts)
+	for i := range uint64(table.Position()) {
+		if r.row(i, table.Row(rowlog.ID(i))) != nil {
 			break
 		}
-		buf := <-buffers // reading follows the order of the arena
-		if uint64(cap(buf)) < s.len {
-			buf = make([]byte, max(s.len, spanBytes))
-		}
-		buf = buf[:s.len]
-		if err := read(arena, buf, s.offset); err != nil {
-			return report, errors.Join(err, group.Wait())
-		}
-		group.Go(func() error {
-			bad := check(table, s, buf, opts.Level)
-			mu.Lock()
-			report.Bad = append(report.Bad, bad...)
-			done += s.len
-			if opts.Progress != nil {
-				opts.Progress(done, report.Bytes)
-			}
-			mu.Unlock()
-			buffers <- buf[:0]
-			return nil
-		})
 	}
-	if err := group.Wait(); err != nil {
-		return report, err
-	}
-	sortBad(report.Bad)
-	if err := ctx.Err(); err != nil {
-		return report, &store.Error{Kind: store.Interrupted, Doing: "verify", Found: "stopped before every record was checked", Err: err}
-	}
-	return report, nil
+	return r.end(nil)
 }
 
-// read fills buf. Bytes beyond the end of the arena read as zeros, which no
-// record verifies with.
-func read(arena io.ReaderAt, buf []byte, offset uint64) error {
-	n, err := arena.ReadAt(buf, int64(offset))
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	clear(buf[n:])
-	return nil
-}
-
-func check(table *rowlog.Table, s span, buf []byte, level Level) []Bad {
-	var bad []Bad
-	v := record.NewVerifier(record.Hash{})
-	for id := s.first; id <= s.last; id++ {
-		row := table.Row(id)
-		b := buf[row.Offset-s.offset:][:row.Len]
-		if err := checkRecord(v, b, row.Hash, level); err != nil {
-			bad = append(bad, Bad{id, row.Hash, row.Offset, err.Error()})
+// lastEnd returns the end of the last row that can be decoded among the last
+// few, for the progress display.
+func lastEnd(in Input) (uint64, error) {
+	const tail = 64
+	rows := in.LogSize / rowlog.RowLen
+	from := max(0, rows-tail) * rowlog.RowLen
+	end := uint64(0)
+	_, err := rowlog.Scan(io.NewSectionReader(in.Log, from, in.LogSize-from), rows*rowlog.RowLen-from, func(_ uint64, encoded []byte) error {
+		if row, err := rowlog.Decode(encoded); err == nil && row.End() <= in.Capacity {
+			end = max(end, row.End())
 		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read the record-log: %w", err)
 	}
-	return bad
+	return end, nil
 }
 
-func checkRecord(v *record.Verifier, b []byte, want record.Hash, level Level) error {
-	named, err := record.ParseGlyphLine(b)
-	if err == nil && named != want {
-		err = fmt.Errorf("glyph line names %s", named)
+func (o Options) jobs() int {
+	if o.Jobs > 0 {
+		return o.Jobs
 	}
-	if err != nil || level == Glyphs {
-		return err
+	return runtime.GOMAXPROCS(0)
+}
+
+// merge sorts the findings and makes one of those about the same row.
+func merge(bad []Bad) []Bad {
+	slices.SortStableFunc(bad, func(a, b Bad) int { return cmp.Compare(a.ID, b.ID) })
+	merged := bad[:0]
+	for _, b := range bad {
+		if last := len(merged) - 1; last >= 0 && merged[last].ID == b.ID {
+			merged[last].Problem += "; " + b.Problem
+			continue
+		}
+		merged = append(merged, b)
 	}
-	v.Reset(want)
-	v.Write(b)
-	if err := v.Check(); err != nil || level == Hashes {
-		return err
-	}
-	view, err := record.ParseStrict(b)
-	if err != nil || want.Kind() != record.Seal {
-		return err
-	}
-	return mark.VerifySeal(view)
+	return merged
 }
