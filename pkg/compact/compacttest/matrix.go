@@ -24,6 +24,8 @@ const (
 type Options struct {
 	// States is about how many states are tried, unless the environment says.
 	States int
+	// First is the seed of the first shape.
+	First uint64
 	// Stride is how many calls of a shape are passed over between two that are
 	// struck, so that fewer states see more shapes; 0 strikes every call.
 	Stride int
@@ -48,7 +50,7 @@ type matrix struct {
 // events during the resume for a sample.
 func Run(subject Subject, opts Options) (tried int, err error) {
 	m := &matrix{subject: subject, opts: opts, random: rand.New(rand.NewPCG(1, 2))}
-	for seed := uint64(0); m.tried < opts.States; seed++ {
+	for seed := opts.First; m.tried < opts.States; seed++ {
 		if err := m.shape(NewShape(seed)); err != nil {
 			return m.tried, err
 		}

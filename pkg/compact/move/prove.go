@@ -41,7 +41,9 @@ func (m *Mover) Prove(ctx context.Context, cursor format.RowIndex) (Proof, error
 			err = &store.Error{Kind: store.Interrupted, Doing: "verify", Root: m.cfg.Dir, Found: "stopped before every row was proved", Err: err}
 			break
 		}
-		err = m.proveRow(i, c, j, &proof)
+		if err = m.proveRow(i, c, j, &proof); err == nil {
+			err = m.report(i + 1)
+		}
 	}
 	if j != nil {
 		err = errors.Join(err, j.file.Close())
@@ -63,9 +65,6 @@ func (m *Mover) proveRow(i, cursor format.RowIndex, j *liveJournal, proof *Proof
 	}
 	proof.Rows++
 	proof.Bytes += r.Len
-	if m.cfg.Progress != nil {
-		m.cfg.Progress(r.EndNew(), m.cfg.Plan.header.OldEnd)
-	}
 	for _, source := range tries {
 		in, at := m.source(source, i, r, j)
 		err := m.verify(in, at, r)

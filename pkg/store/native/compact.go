@@ -164,13 +164,14 @@ func sweepOwned(ctx context.Context, own *Ownership, opts CompactOptions, choose
 
 // awaitMapping waits until nothing holds the mapping of a closed store.
 func awaitMapping(dir string, released <-chan struct{}) error {
-	for deadline := time.Now().Add(mappingWait); time.Now().Before(deadline); {
-		runtime.GC()
+	wait := time.Duration(0) // nothing to collect is the common case
+	for deadline := time.Now().Add(mappingWait); time.Now().Before(deadline); wait = lockPoll {
 		select {
 		case <-released:
 			return nil
-		case <-time.After(lockPoll):
+		case <-time.After(wait):
 		}
+		runtime.GC()
 	}
 	return &store.Error{
 		Kind: store.Store, Reason: store.Busy, Doing: "compact", Root: dir,

@@ -1,0 +1,99 @@
+package native_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/lace-store/lace/pkg/compact"
+	"github.com/lace-store/lace/pkg/compact/compacttest"
+	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/kept"
+	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/store/record"
+	"github.com/lace-store/lace/pkg/store/vfs"
+)
+
+// subject brings this profile to the crash matrix, through the entries that
+// the command line uses.
+type subject struct{}
+
+var _ compacttest.Subject = subject{}
+
+func (subject) Build(fsys vfs.FS, dir string, records [][]byte) error {
+	s, err := native.Create(context.Background(), dir, native.Options{FS: fsys, Capacity: 1 << 20})
+	if err != nil {
+		return err
+	}
+	var op store.StoreRecords
+	for _, rec := range records {
+		h, err := record.ParseGlyphLine(rec)
+		if err != nil {
+			return err
+		}
+		op.Records = append(op.Records, store.NewRecord{Hash: h, Len: uint64(len(rec)), Body: bytes.NewReader(rec)})
+	}
+	if _, err := s.Execute(op); err != nil {
+		return err
+	}
+	// Asked twice, a key is worth a posting list, which a compaction must
+	// remove.
+	for range 2 {
+		find := store.FindRecords{
+			Query:          store.Query{Constraints: []store.Constraint{{Shape: store.FieldExact, Name: ":Type", Value: "B"}}},
+			UpperInclusive: store.Latest, MaxRows: store.Unbounded,
+		}
+		if _, err := s.Execute(find); err != nil {
+			return err
+		}
+	}
+	return s.Close()
+}
+
+func compactOptions(fsys vfs.FS, s compacttest.Settings) native.CompactOptions {
+	return native.CompactOptions{Open: native.Options{FS: fsys}, JournalSize: s.Journal, Run: s.Run}
+}
+
+func (subject) Compact(ctx context.Context, fsys vfs.FS, dir string, set *kept.Set, s compacttest.Settings) (compact.Report, error) {
+	choose := func(_ context.Context, b store.Backend) (*kept.Set, error) {
+		got, err := b.Execute(store.CurrentStorePosition{})
+		if err == nil && got.(store.PositionResult).Position != set.Boundary() {
+			err = fmt.Errorf("the store to choose from has position %v", got)
+		}
+		return set, err
+	}
+	return native.Compact(ctx, dir, compactOptions(fsys, s), choose)
+}
+
+func (subject) Resume(ctx context.Context, fsys vfs.FS, dir string, s compacttest.Settings) (compact.Report, error) {
+	return native.Resume(ctx, dir, compactOptions(fsys, s))
+}
+
+func (subject) Open(ctx context.Context, fsys vfs.FS, dir string) (err error) {
+	s, err := native.Open(ctx, dir, native.Options{FS: fsys})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for id := store.RecordID(1); store.Position(id) <= s.Position(); id++ {
+		got, err := s.Execute(store.LoadRecordsByStoreID{Refs: []store.Ref{{ID: id}}})
+		if err != nil {
+			return err
+		}
+		rec := got.(store.LoadedResult).Records[0]
+		if rec.ID != id {
+			return fmt.Errorf("record #%d is missing", id)
+		}
+		if err := record.VerifyBytes(rec.Bytes, rec.Hash); err != nil {
+			return fmt.Errorf("record #%d: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// TestCompactionSurvivesCrashes is the crash matrix of this profile.
+func TestCompactionSurvivesCrashes(t *testing.T) {
+	compacttest.Matrix(t, subject{}, compacttest.Options{States: 900, Random: 2, Stride: 12})
+}
