@@ -48,3 +48,8 @@ fuzz:
 
 clean:
 	rm -rf bin $(BUILD)
+
+# accept is the long acceptance run on real input; it takes some minutes.
+.PHONY: accept
+accept:
+	bash scripts/accept.sh
