@@ -9,21 +9,35 @@ import (
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
-	"github.com/lace-store/lace/pkg/store/vfs"
 )
 
 // Examination is a root opened to be looked at in any state, interrupted ones
 // included. Nothing is written, and no byte of the arena was checked.
 type Examination struct {
+	// Truth has the open files.
+	*Truth
+	// Table has the rows before the first bad one, if there is one.
 	Table     *rowlog.Table
 	TornBytes uint64
-	Arena     vfs.File
-	Files     compact.Files
-	own       *Ownership
+	// Damage, unless nil, is the first thing that would make an ordinary
+	// opening fail: a bad row, or an arena of an impossible length.
+	Damage error
+	Files  compact.Files
+	own    *Ownership
 }
 
-// Examine owns the root dir for reading and loads its row table.
+// Examine owns the root dir for reading and loads its row table. Damage in the
+// rows is an error.
 func Examine(ctx context.Context, dir string, opts Options) (*Examination, error) {
+	x, err := ExamineDamaged(ctx, dir, opts)
+	if err == nil && x.Damage != nil {
+		return nil, errors.Join(x.Damage, x.Close())
+	}
+	return x, err
+}
+
+// ExamineDamaged is Examine for those who want to look at damage as well.
+func ExamineDamaged(ctx context.Context, dir string, opts Options) (*Examination, error) {
 	opts.ReadOnly = true
 	own, err := Own(ctx, dir, opts)
 	if err != nil {
@@ -41,14 +55,17 @@ func (x *Examination) open() error {
 	if x.Files, err = compact.Look(x.own.fs, x.own.dir); err != nil {
 		return err
 	}
-	if x.Table, x.TornBytes, err = x.own.structure(); err != nil {
+	if x.Truth, err = x.own.OpenTruth(); err != nil {
 		return err
 	}
-	x.Arena, err = x.own.fs.OpenFile(x.own.path(root.Records), vfs.ReadOnly)
-	if err != nil {
-		return ioError("open", x.own.dir, x.own.path(root.Records), err)
+	x.Table, x.TornBytes, err = loadTable(x.Log, x.own.dir, x.Capacity)
+	if errors.Is(err, store.CorruptStore) {
+		x.Damage, err = err, nil
 	}
-	return nil
+	if x.CapacityProblem != nil {
+		x.Damage = corrupt(x.own.dir, x.own.path(root.Records), "length", x.CapacityProblem.Error(), "")
+	}
+	return err
 }
 
 // Interrupted reports whether a compaction must be resumed.
@@ -81,9 +98,9 @@ func (x *Examination) Record(id store.RecordID) ([]byte, rowlog.Row, error) {
 // Close gives the root back.
 func (x *Examination) Close() error {
 	var err error
-	if x.Arena != nil {
-		err = x.Arena.Close()
-		x.Arena = nil
+	if x.Truth != nil {
+		err = x.Truth.Close()
+		x.Truth = nil
 	}
 	return errors.Join(err, x.own.Release())
 }

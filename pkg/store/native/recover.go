@@ -73,7 +73,7 @@ func (s *Store) truncateTorn(torn uint64) error {
 
 // loadTable reads record-log into a table, checking every complete row by
 // itself and against the rows before it. It returns the bytes of an incomplete
-// last row besides.
+// last row besides. Of a corrupt log it returns the rows before the bad one.
 func loadTable(log vfs.File, dir string, capacity uint64) (table *rowlog.Table, torn uint64, err error) {
 	path := filepath.Join(dir, root.RecordLog)
 	info, err := log.Stat()
@@ -84,7 +84,7 @@ func loadTable(log vfs.File, dir string, capacity uint64) (table *rowlog.Table, 
 	var bad *rowlog.RowError
 	switch {
 	case errors.As(err, &bad):
-		return nil, 0, corrupt(dir, path, fmt.Sprintf("row %d at offset %d", bad.Index, bad.Offset()), bad.Err.Error(), "")
+		return table, 0, corrupt(dir, path, fmt.Sprintf("row %d at offset %d", bad.Index, bad.Offset()), bad.Err.Error(), "")
 	case err != nil:
 		return nil, 0, ioError("read", dir, path, err)
 	}

@@ -56,7 +56,8 @@ func Scan(log io.ReaderAt, size int64, visit func(index uint64, encoded []byte) 
 // canonical hash, nonzero representable length, contiguity, an end inside an
 // arena of capacity bytes, and a hash that no row before it has. The first row
 // that fails is a *RowError; other errors are those of reading. It returns the
-// length of an incomplete last row besides.
+// length of an incomplete last row besides. Also with an error, the table has
+// the rows that were checked before it.
 func Read(log io.ReaderAt, size int64, capacity uint64) (table *Table, torn uint64, err error) {
 	table = &Table{}
 	torn, err = Scan(log, size, func(index uint64, encoded []byte) error {
@@ -65,10 +66,7 @@ func Read(log io.ReaderAt, size int64, capacity uint64) (table *Table, torn uint
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, 0, err
-	}
-	return table, torn, nil
+	return table, torn, err
 }
 
 func (t *Table) appendEncoded(encoded []byte, capacity uint64) error {

@@ -92,7 +92,10 @@ func TestReadNamesTheBadRow(t *testing.T) {
 		{"length zero", damage(row(1, Row{hashOf(1), 4, 0})), 1, "length 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, _, err := read(c.log, 16)
+			table, _, err := read(c.log, 16)
+			if uint64(table.Position()) != c.index {
+				t.Errorf("%d rows before the bad one, want %d", table.Position(), c.index)
+			}
 			var bad *RowError
 			if !errors.As(err, &bad) || bad.Index != c.index || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Read = %v, want row %d: %s", err, c.index, c.want)
