@@ -44,6 +44,16 @@ func New(modules []*program.Program, o Options) (*RetentionSweep, error) {
 	return s, nil
 }
 
+// Queries returns the searches that the sweep is likely to repeat, for a store
+// that can prepare for them before the first operation.
+func (s *RetentionSweep) Queries() []store.Query {
+	var queries []store.Query
+	for _, p := range s.modules {
+		queries = append(queries, eval.Queries(p)...)
+	}
+	return queries
+}
+
 // Next returns the next operation. It is false when the sweep has ended, with
 // success or not. The operation before must have been answered.
 func (s *RetentionSweep) Next() (store.Op, bool) {

@@ -27,6 +27,9 @@ func RunPrograms(ctx context.Context, b store.Backend, modules []*program.Progra
 		return nil, err
 	}
 	defer s.Stop()
+	if prepares, ok := b.(expecter); ok {
+		prepares.Expect(s.Queries()...)
+	}
 	for {
 		op, ok := s.Next()
 		if !ok {
@@ -41,4 +44,10 @@ func RunPrograms(ctx context.Context, b store.Backend, modules []*program.Progra
 		}
 		s.Resume(res)
 	}
+}
+
+// expecter is a store that can prepare for queries, so that one pass over its
+// records serves all of them.
+type expecter interface {
+	Expect(queries ...store.Query)
 }

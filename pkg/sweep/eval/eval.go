@@ -35,6 +35,7 @@ type Evaluator struct {
 	growing   map[*relation]bool // of the stratum at hand
 	delta     struct{ from, to int }
 	rows      map[string]uint64
+	selected  idSet
 }
 
 // New returns an evaluator of one module, named in its errors.
@@ -58,6 +59,7 @@ func New(s Store, module string, o Options) *Evaluator {
 // order. Predicates that are no clones must be the same in every window.
 func (e *Evaluator) Window(p *program.Program, lo, hi store.Position, selected func(store.RecordID)) (Cost, error) {
 	e.program, e.rows = p, map[string]uint64{}
+	e.selected.reset(lo, hi)
 	e.meter.work, e.meter.reads, e.meter.lo, e.meter.hi = 0, 0, lo, hi
 	if p.Select == program.NoPredicate || len(p.Rules) == 0 {
 		return Cost{Rows: e.rows}, nil

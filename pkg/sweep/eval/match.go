@@ -18,6 +18,7 @@ type matcher struct {
 	group   *group
 	id      store.RecordID
 	self    []byte
+	parts   [factParts][]byte // of the fact being visited
 	scratch []byte
 	facts   [][]span // per pattern, then per test: the kept parts of each candidate
 	counts  []int    // candidates of each
@@ -84,53 +85,54 @@ func (m *matcher) gather(rec store.Record) error {
 
 // Field implements fact.Visitor.
 func (m *matcher) Field(name []byte, index int, value []byte) bool {
-	m.offer(fieldFact, index, [factParts][]byte{namePart: name, textPart: value})
+	m.parts[namePart], m.parts[textPart] = name, value
+	m.offer(fieldFact, index)
 	return true
 }
 
 // Link implements fact.Visitor.
 func (m *matcher) Link(name []byte, index int, data, target []byte) bool {
-	m.offer(linkFact, index, [factParts][]byte{namePart: name, textPart: data, targetPart: target})
+	m.parts[namePart], m.parts[textPart], m.parts[targetPart] = name, data, target
+	m.offer(linkFact, index)
 	return true
 }
 
 // Contains implements fact.Visitor.
 func (m *matcher) Contains(contained []byte) bool {
-	m.offer(containsFact, 0, [factParts][]byte{targetPart: contained})
+	m.parts[targetPart] = contained
+	m.offer(containsFact, 0)
 	return true
 }
 
-// offer keeps a fact for every pattern whose constants it has.
-func (m *matcher) offer(kind factKind, index int, parts [factParts][]byte) {
-	for i := range m.group.patterns {
-		m.offerTo(i, &m.group.patterns[i], kind, index, &parts)
-	}
-	for i := range m.group.tests {
-		m.offerTo(len(m.group.patterns)+i, &m.group.tests[i], kind, index, &parts)
+// offer keeps the fact in parts for every pattern whose constants it has.
+func (m *matcher) offer(kind factKind, index int) {
+	for i := range m.facts {
+		p := m.group.at(i)
+		if p.kind != kind {
+			continue
+		}
+		if name := &p.parts[namePart]; name.form == constant && string(name.text) != string(m.parts[namePart]) {
+			continue
+		}
+		m.offerTo(i, p, index)
 	}
 }
 
-func (m *matcher) offerTo(i int, p *pattern, kind factKind, index int, parts *[factParts][]byte) {
-	if p.kind != kind {
-		return
-	}
+// offerTo decides about everything but the name.
+func (m *matcher) offerTo(i int, p *pattern, index int) {
 	var digits [20]byte
-	for part := range p.parts {
-		arg := &p.parts[part]
-		if arg.form == anyText {
-			continue
-		}
-		if part == indexPart {
-			parts[part] = strconv.AppendInt(digits[:0], int64(index), 10)
-		}
-		if arg.form == constant && string(arg.text) != string(parts[part]) {
+	if p.parts[indexPart].form != anyText {
+		m.parts[indexPart] = strconv.AppendInt(digits[:0], int64(index), 10)
+	}
+	for part := indexPart; part < factParts; part++ {
+		if arg := &p.parts[part]; arg.form == constant && string(arg.text) != string(m.parts[part]) {
 			return
 		}
 	}
 	m.counts[i]++
 	for _, part := range p.kept {
 		from := len(m.scratch)
-		m.scratch = append(m.scratch, parts[part]...)
+		m.scratch = append(m.scratch, m.parts[part]...)
 		m.facts[i] = append(m.facts[i], span{uint32(from), uint32(len(m.scratch))})
 	}
 }

@@ -261,7 +261,7 @@ func (p *planner) takeGroup(i int) {
 	p.bound.add(g.slots()...)
 	before := p.choices[len(p.choices)-1].before
 	p.negated = slices.DeleteFunc(p.negated, func(n program.Negated) bool {
-		if !p.isRecordAtom(n.Atom) || !sameTerm(n.Atom.Args[0], g.owner) || !p.bound.hasAll(slotsOf(n.Atom.Args...)) {
+		if !p.e.isRecordAtom(n.Atom) || !sameTerm(n.Atom.Args[0], g.owner) || !p.bound.hasAll(slotsOf(n.Atom.Args...)) {
 			return false
 		}
 		g.tests = append(g.tests, n.Atom)
@@ -290,8 +290,9 @@ func (p *planner) takeGroup(i int) {
 	})
 }
 
-func (p *planner) isRecordAtom(a program.Atom) bool {
-	base := p.e.program.Predicates[a.Predicate].Base
+// isRecordAtom reports whether an atom is over the facts of records.
+func (e *Evaluator) isRecordAtom(a program.Atom) bool {
+	base := e.program.Predicates[a.Predicate].Base
 	return base != program.NotBase && base != program.ParamBase
 }
 

@@ -258,3 +258,11 @@ func (g *group) haveOnly() bool { return len(g.patterns)+len(g.tests)+len(g.chec
 // ownerKnown reports whether the owner is named by a constant or by an earlier
 // step, so that its record is loaded and not searched for.
 func (g *group) ownerKnown() bool { return g.owner.form == constant || g.owner.form == knownText }
+
+// at returns pattern i of the patterns and the tests behind them.
+func (g *group) at(i int) *pattern {
+	if i < len(g.patterns) {
+		return &g.patterns[i]
+	}
+	return &g.tests[i-len(g.patterns)]
+}

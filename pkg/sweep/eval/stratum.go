@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/lace-store/lace/pkg/policy/program"
@@ -36,6 +37,9 @@ func (e *Evaluator) stratum(s program.Stratum, selected func(store.RecordID)) er
 	}
 	for _, id := range s.Predicates {
 		e.rows[e.program.Predicates[id].Name] += uint64(e.relations[id].len())
+	}
+	if s.Predicates[0] == e.program.Select {
+		e.rows[e.program.Predicates[e.program.Select].Name] = e.selected.count
 	}
 	clear(e.growing)
 	return nil
@@ -147,22 +151,65 @@ func (e *Evaluator) sink(rule *program.Rule, selected func(store.RecordID)) func
 	for i, t := range rule.Head.Args {
 		head[i] = e.operandOf(t)
 	}
-	selects := rule.Head.Predicate == e.program.Select
+	if rule.Head.Predicate == e.program.Select {
+		return e.selection(head[0], rel.name, selected)
+	}
 	tuple := make([]value, len(head))
 	return func(row []value) error {
 		for i := range head {
 			tuple[i] = head[i].of(row)
 		}
-		// What is selected is a record that is held, or nothing.
-		if selects && !tuple[0].isRecord() || !rel.add(tuple) {
-			return nil
-		}
-		if uint64(rel.len()) > e.meter.rows {
+		if rel.add(tuple) && uint64(rel.len()) > e.meter.rows {
 			return e.meter.tooMany(rel.name, rel.len())
-		}
-		if selects {
-			selected(tuple[0].id())
 		}
 		return nil
 	}
+}
+
+// selection returns the sink of SelectStoredRecord: a bitmap over the window
+// in place of a relation, since nothing reads it. What is selected is a record
+// that is held, or nothing.
+func (e *Evaluator) selection(head operand, name string, selected func(store.RecordID)) func(row []value) error {
+	return func(row []value) error {
+		v := head.of(row)
+		if !v.isRecord() || !e.selected.add(v.id()) {
+			return nil
+		}
+		if e.selected.count > e.meter.rows {
+			return e.meter.tooMany(name, int(e.selected.count))
+		}
+		selected(v.id())
+		return nil
+	}
+}
+
+// idSet is a set of the ids in (lo, hi].
+type idSet struct {
+	lo, hi store.Position
+	words  []uint64
+	count  uint64
+}
+
+// reset empties the set and gives it another range.
+func (s *idSet) reset(lo, hi store.Position) {
+	words := int((hi - lo + 63) / 64)
+	s.words = slices.Grow(s.words[:0], words)[:words]
+	clear(s.words)
+	s.lo, s.hi, s.count = lo, hi, 0
+}
+
+// add puts an id into the set and reports whether it is new. The rules of a
+// window derive nothing outside of it.
+func (s *idSet) add(id store.RecordID) bool {
+	if store.Position(id) <= s.lo || store.Position(id) > s.hi {
+		panic(fmt.Sprintf("eval: record #%d selected in the window (%d, %d]", id, s.lo, s.hi))
+	}
+	n := uint64(id) - uint64(s.lo) - 1
+	word, bit := &s.words[n/64], uint64(1)<<(n%64)
+	if *word&bit != 0 {
+		return false
+	}
+	*word |= bit
+	s.count++
+	return true
 }

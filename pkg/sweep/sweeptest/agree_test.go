@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	cases = flag.Int("sweep.cases", 3000, "random cases that the sweep and the oracle must agree on")
+	cases = flag.Int("sweep.cases", 2000, "random cases that the sweep and the oracle must agree on")
 	seed  = flag.Uint64("sweep.seed", 1, "the first case; -sweep.cases 1 replays it alone")
 )
 
@@ -58,17 +58,23 @@ func TestAgreesWithOracle(t *testing.T) {
 		n := *seed + uint64(i)
 		rng := rand.New(rand.NewPCG(n, 0))
 		root := sweeptest.RandomRoot(rng, 14)
-		p := sweeptest.RandomProgram(rng, root, false)
-		want, err := sweeptest.Select(p, root.Records)
+		var p *program.Program
+		var want []uint64
+		var err error
+		// Most random programs select all or nothing; some that do are enough.
+		for range 4 {
+			p = sweeptest.RandomProgram(rng, root, false)
+			if want, err = sweeptest.Select(p, root.Records); len(want) > 0 && len(want) < len(root.Records) {
+				selecting++
+				break
+			}
+		}
 		if errors.Is(err, sweeptest.ErrTooLarge) {
 			large++
 			continue
 		}
 		if err != nil {
 			t.Fatal(err)
-		}
-		if len(want) > 0 && len(want) < len(root.Records) {
-			selecting++
 		}
 		var b store.Backend = load(t, memory.New(), root.Records)
 		if i%8 == 0 {

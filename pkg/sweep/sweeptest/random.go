@@ -84,7 +84,7 @@ func (g *generator) stratum() {
 	}
 	first := len(g.program.Rules)
 	for _, id := range g.current {
-		for range 1 + g.rng.IntN(3) {
+		for range 1 + g.rng.IntN(4) {
 			g.rule(id, g.sorts[id-firstHelper])
 		}
 	}
@@ -122,7 +122,7 @@ func (g *generator) selection() {
 	id := program.PredicateID(len(g.program.Predicates))
 	g.program.Predicates = append(g.program.Predicates, program.Predicate{Name: "SelectStoredRecord", Arity: 1, ClonedFrom: program.NoPredicate})
 	g.program.Select = id
-	for range 1 + g.rng.IntN(2) {
+	for range 1 + g.rng.IntN(3) {
 		g.rule(id, []sort{recs})
 	}
 	g.program.Strata = append(g.program.Strata, program.Stratum{Predicates: []program.PredicateID{id}})
@@ -169,17 +169,17 @@ func calls(body []program.Literal) []program.PredicateID {
 // behind them, then all in random order.
 func (g *generator) rule(id program.PredicateID, head []sort) {
 	b := &ruleMaker{generator: g, rule: program.Rule{Position: syntax.Position{File: "random.lace", Line: len(g.program.Rules) + 1, Column: 1}}}
-	for range 1 + g.rng.IntN(3) {
+	for range 1 + g.rng.IntN(6)/2 {
 		b.positive()
 	}
-	if g.one(3) {
+	if g.one(4) {
 		b.equal()
 	}
 	b.rule.Head = program.Atom{Predicate: id}
 	for _, s := range head {
 		b.rule.Head.Args = append(b.rule.Head.Args, b.headTerm(s))
 	}
-	for range g.rng.IntN(3) {
+	for range g.rng.IntN(5) / 2 {
 		b.decide()
 	}
 	g.rng.Shuffle(len(b.rule.Body), func(i, j int) { b.rule.Body[i], b.rule.Body[j] = b.rule.Body[j], b.rule.Body[i] })

@@ -49,12 +49,12 @@ func (b *ruleMaker) constant(s sort) program.Term {
 
 // argument returns a term that may bind.
 func (b *ruleMaker) argument(s sort) program.Term {
-	switch b.rng.IntN(10) {
-	case 0:
+	switch b.rng.IntN(20) {
+	case 0, 1:
 		return program.Term{}
-	case 1:
+	case 2:
 		return b.constant(s)
-	case 2, 3, 4, 5:
+	case 3, 4, 5, 6, 7, 8, 9:
 		if t, ok := b.bound(s); ok {
 			return t
 		}
@@ -77,7 +77,7 @@ func (b *ruleMaker) name(names []string) program.Term {
 }
 
 func (b *ruleMaker) index() program.Term {
-	switch b.rng.IntN(10) {
+	switch b.rng.IntN(20) {
 	case 0:
 		return program.Term{Form: program.Constant, Text: pick(b.rng, []string{"0", "1"})}
 	case 1:
