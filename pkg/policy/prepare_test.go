@@ -64,7 +64,7 @@ func TestRefused(t *testing.T) {
 
 // What is just within the limits is accepted.
 func TestAcceptedLimits(t *testing.T) {
-	sixteen := strings.TrimSuffix(strings.Repeat("R,", program.MaxArity), ",")
+	sixteen := strings.TrimSuffix(strings.Repeat("R,", syntax.MaxArity), ",")
 	rules := strings.Repeat("h('a').\n", syntax.MaxRules-1) + selectAll
 	for name, text := range map[string]string{
 		"constant": "SelectStoredRecord(R) :- Field(R,'a',_,'" + strings.Repeat("x", syntax.MaxConstantBytes) + "').",
@@ -190,7 +190,7 @@ func TestPreparationIsNearLinear(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			_, err := prepare(nil, text)
-			if took := time.Since(start); took > 8*time.Second {
+			if took := time.Since(start); took > 20*time.Second {
 				t.Errorf("took %v", took)
 			}
 			if list, ok := err.(syntax.List); err != nil && (!ok || len(list) > syntax.MaxDiagnostics+1) {

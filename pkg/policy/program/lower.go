@@ -145,10 +145,6 @@ func (l *lowering) predicate(c syntax.Call) (PredicateID, bool) {
 }
 
 func (l *lowering) checkArity(c syntax.Call, arity int) bool {
-	if len(c.Args) > MaxArity {
-		l.fail(syntax.CodeLimit, c.Position, c.Name, "predicate with "+arguments(len(c.Args)), fmt.Sprintf("at most %d are allowed", MaxArity))
-		return false
-	}
 	if arity == anyArity || arity == len(c.Args) {
 		return true
 	}

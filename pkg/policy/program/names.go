@@ -3,9 +3,6 @@ package program
 // SelectFacet is the predicate whose records a module retains.
 const SelectFacet = "SelectStoredRecord"
 
-// MaxArity bounds the arguments of a predicate.
-const MaxArity = 16
-
 // nameClass says what a predicate name stands for.
 type nameClass uint8
 

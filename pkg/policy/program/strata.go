@@ -3,8 +3,6 @@ package program
 import (
 	"fmt"
 	"strings"
-
-	"github.com/lace-store/lace/pkg/policy/syntax"
 )
 
 // maxPathSteps bounds the searches for the cycles of all messages of a module.
@@ -112,9 +110,4 @@ func (l *lowering) checkUnused(needed map[PredicateID]bool) {
 		}
 		l.warn(CodeUnused, r.Position, l.predicates[id].Name, "no selection depends on this helper", "use it or remove it")
 	}
-}
-
-// before orders positions of one file.
-func before(a, b syntax.Position) bool {
-	return a.Line < b.Line || a.Line == b.Line && a.Column < b.Column
 }

@@ -26,12 +26,7 @@ func (l *lowering) reportUnknown() {
 		return
 	}
 	names := l.knownNames()
-	slices.SortStableFunc(l.called, func(a, b syntax.Call) int {
-		if before(a.Position, b.Position) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(l.called, func(a, b syntax.Call) int { return a.Position.Compare(b.Position) })
 	for i, c := range l.called {
 		mend := "define it by a rule, or correct its name"
 		if i < maxSuggestions {

@@ -94,12 +94,7 @@ func (l List) Error() string {
 
 // Sort orders the diagnostics of one file by line and column.
 func (l List) Sort() {
-	slices.SortStableFunc(l, func(a, b Diagnostic) int {
-		if a.Position.Line != b.Position.Line {
-			return a.Position.Line - b.Position.Line
-		}
-		return a.Position.Column - b.Position.Column
-	})
+	slices.SortStableFunc(l, func(a, b Diagnostic) int { return a.Position.Compare(b.Position) })
 }
 
 // Limited returns the first MaxDiagnostics of one file's sorted list. If there

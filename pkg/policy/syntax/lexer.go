@@ -41,7 +41,12 @@ type lexer struct {
 
 func (l *lexer) position() Position { return Position{l.file, l.line, l.column} }
 
+// problem notes what is wrong. What is beyond the limit by more than one would
+// not be shown.
 func (l *lexer) problem(code Code, at Position, text, why, mend string) {
+	if len(l.problems) > MaxDiagnostics {
+		return
+	}
 	l.problems = append(l.problems, Diagnostic{code, at, text, why, mend})
 }
 

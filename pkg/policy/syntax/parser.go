@@ -13,6 +13,7 @@ import (
 const (
 	MaxModuleBytes = 1 << 20
 	MaxRules       = 10_000
+	MaxArity       = 16 // arguments of a call
 )
 
 // maxNesting bounds calls within calls; the built-ins need two.
@@ -241,6 +242,10 @@ func (p *parser) arguments(c *Call, depth int) bool {
 		return true
 	}
 	for {
+		if len(c.Args) == MaxArity {
+			p.problem(CodeLimit, p.tok.position, c.Name, fmt.Sprintf("more than %d arguments", MaxArity), "split the predicate into several")
+			return false
+		}
 		a, ok := p.arg(depth)
 		if !ok {
 			return false

@@ -1,6 +1,9 @@
 package syntax
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Position is a place in a policy file. Line and Column are one-based; Column
 // counts runes. A Position without a line means the file as a whole; the zero
@@ -18,6 +21,11 @@ func (p Position) String() string {
 		return Quote(p.File)
 	}
 	return fmt.Sprintf("%s:%d:%d", Quote(p.File), p.Line, p.Column)
+}
+
+// Compare orders the places of one file: negative when p comes first.
+func (p Position) Compare(q Position) int {
+	return cmp.Or(cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
 }
 
 // positionAt counts the lines and runes before an offset of a text.
