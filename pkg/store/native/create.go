@@ -47,21 +47,48 @@ func Create(ctx context.Context, dir string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// makeDir makes the root directory and its entry durable.
+// makeDir makes the root directory and its entry durable. A directory without
+// a marker is also what an opener leaves that died before it synced the entry;
+// a marker is made only after that.
 func makeDir(fsys vfs.FS, dir string) error {
 	err := fsys.Mkdir(dir)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+	case !errors.Is(err, fs.ErrExist):
 		return ioError("create", dir, dir, err)
+	case isNoDirectory(fsys, dir):
+		return notRoot(dir, dir, "no directory", err)
+	default:
+		marked, err := requireMarkerOrEmpty(fsys, dir)
+		if marked || err != nil {
+			return err
+		}
 	}
 	// Without this, a power cut takes the whole root away after records were
 	// admitted to it.
-	if err := fsys.SyncDir(filepath.Dir(filepath.Clean(dir))); err != nil {
-		return ioError("sync directory", dir, filepath.Dir(dir), err)
+	parent := filepath.Dir(filepath.Clean(dir))
+	if err := fsys.SyncDir(parent); err != nil {
+		return ioError("sync directory", dir, parent, err)
 	}
 	return nil
+}
+
+// requireMarkerOrEmpty keeps a marker from being made in a directory that
+// holds something else. It is a courtesy before the lock; requireOnlyMarker
+// decides under it.
+func requireMarkerOrEmpty(fsys vfs.FS, dir string) (marked bool, err error) {
+	foreign := requireOnlyMarker(fsys, dir)
+	// Asked after the listing: another opener may make the whole root
+	// meanwhile, the marker first.
+	path := filepath.Join(dir, root.Marker)
+	_, err = fsys.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, foreign
+	}
+	if err != nil {
+		return false, ioError("open", dir, path, err)
+	}
+	return true, nil
 }
 
 // completeMarker opens or creates store-format under the bootstrap lock and
@@ -69,9 +96,6 @@ func makeDir(fsys vfs.FS, dir string) error {
 // holds no other entry (seed 002). The returned file holds the lock.
 func completeMarker(ctx context.Context, dir string, opts Options) (vfs.File, error) {
 	path := filepath.Join(dir, root.Marker)
-	if err := refuseForeignDir(opts.FS, dir, path); err != nil {
-		return nil, err
-	}
 	f, err := opts.FS.OpenFile(path, vfs.ReadWrite|vfs.Create)
 	if err != nil {
 		return nil, ioError("create", dir, path, err)
@@ -79,7 +103,7 @@ func completeMarker(ctx context.Context, dir string, opts Options) (vfs.File, er
 	if err := lockBootstrap(ctx, f, dir, path, opts); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	got, err := readMarker(f)
+	got, err := root.ReadMarker(f, len(root.NativeMarker))
 	if err == nil && len(got) < len(root.NativeMarker) && bytes.HasPrefix([]byte(root.NativeMarker), got) {
 		if err = requireOnlyMarker(opts.FS, dir); err == nil {
 			_, err = f.WriteAt([]byte(root.NativeMarker)[len(got):], int64(len(got)))
@@ -100,20 +124,7 @@ func completeMarker(ctx context.Context, dir string, opts Options) (vfs.File, er
 	return f, nil
 }
 
-// refuseForeignDir keeps a marker from being made in a directory that holds
-// something else. It is a courtesy before the lock; requireOnlyMarker decides
-// under it.
-func refuseForeignDir(fsys vfs.FS, dir, marker string) error {
-	_, err := fsys.Stat(marker)
-	if err == nil {
-		return nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return ioError("open", dir, marker, err)
-	}
-	return requireOnlyMarker(fsys, dir)
-}
-
+// requireOnlyMarker refuses a directory that holds another entry than a marker.
 func requireOnlyMarker(fsys vfs.FS, dir string) error {
 	entries, err := fsys.ReadDir(dir)
 	if err != nil {
@@ -134,9 +145,6 @@ func initialize(own *Ownership, capacity uint64) error {
 	if err := own.refuseCompactionFiles(); err != nil {
 		return err
 	}
-	if err := own.touch(root.ArenaLock); err != nil {
-		return err
-	}
 	logPath, arenaPath := filepath.Join(own.dir, root.RecordLog), filepath.Join(own.dir, root.Records)
 	log, err := own.statIfPresent(logPath)
 	if err != nil {
@@ -152,7 +160,7 @@ func initialize(own *Ownership, capacity uint64) error {
 	case (arena == nil || arena.Size == 0) && log != nil && log.Size > 0:
 		return corrupt(own.dir, arenaPath, "", fmt.Sprintf("no bytes for a record-log of %d rows", log.Size/rowlog.RowLen), "the arena")
 	}
-	if err := own.touch(root.RecordLog); err != nil {
+	if err := errors.Join(own.touch(root.ArenaLock), own.touch(root.RecordLog)); err != nil {
 		return err
 	}
 	// Without this, a power cut could leave an arena without a log.

@@ -3,8 +3,10 @@ package native
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/lace-store/lace/pkg/store"
@@ -82,7 +84,7 @@ func ownUnder(ctx context.Context, marker vfs.File, dir string, opts Options) (*
 	}
 	err = lockWithin(ctx, f, vfs.ExclusiveLock, opts.LockWait, opts.tellWaiting("the lock of "+dir))
 	if err != nil {
-		return nil, errors.Join(lockError(dir, path, "another Lace has this root open", err), f.Close())
+		return nil, errors.Join(lockError(opts.FS, dir, path, "another Lace has this root open", err), f.Close())
 	}
 	return &Ownership{fs: opts.FS, dir: dir, readOnly: opts.ReadOnly, held: f}, nil
 }
@@ -118,7 +120,7 @@ func (o *Ownership) lockArena(mode vfs.LockMode) (vfs.File, error) {
 		return nil, ioError("open", o.dir, path, err)
 	}
 	if err := f.TryLock(mode); err != nil {
-		return nil, errors.Join(lockError(o.dir, path, "a record or mapping of this root is alive somewhere", err), f.Close())
+		return nil, errors.Join(lockError(o.fs, o.dir, path, "a record or mapping of this root is alive somewhere", err), f.Close())
 	}
 	return f, nil
 }
@@ -130,10 +132,19 @@ func (o Options) tellWaiting(what string) func() {
 	return func() { o.Waiting(what) }
 }
 
-// lockError turns a refused lock into a Busy error.
-func lockError(dir, path, why string, err error) error {
+// lockError turns a refused lock into a Busy error that names the holder where
+// the system tells.
+func lockError(fsys vfs.FS, dir, path, why string, err error) error {
 	if !errors.Is(err, vfs.ErrLocked) {
 		return ioError("lock", dir, path, err)
+	}
+	var holders []string
+	for _, h := range vfs.LockHolders(fsys, path) {
+		// A process names itself as it likes.
+		holders = append(holders, fmt.Sprintf("process %d %q", h.PID, h.Command))
+	}
+	if len(holders) > 0 {
+		why += ": " + strings.Join(holders, ", ")
 	}
 	return &store.Error{
 		Kind: store.Store, Reason: store.Busy, Doing: "lock", Root: dir, Path: path, Found: why,

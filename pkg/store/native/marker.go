@@ -1,14 +1,9 @@
 package native
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"path/filepath"
-	"strings"
 
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/root"
@@ -25,17 +20,8 @@ func openMarker(ctx context.Context, dir string, opts Options) (vfs.File, error)
 		mode = vfs.ReadOnly
 	}
 	f, err := opts.FS.OpenFile(path, mode)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, notRoot(dir, path, "no store-format here", err)
-	}
-	if errors.Is(err, vfs.ErrNotRegular) {
-		return nil, notRoot(dir, path, "store-format is no regular file", err)
-	}
-	if err != nil && isNoDirectory(opts.FS, dir) {
-		return nil, notRoot(dir, dir, "no directory", err)
-	}
 	if err != nil {
-		return nil, ioError("open", dir, path, err)
+		return nil, root.OpenError(opts.FS, dir, err)
 	}
 	if err := lockBootstrap(ctx, f, dir, path, opts); err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -49,14 +35,14 @@ func openMarker(ctx context.Context, dir string, opts Options) (vfs.File, error)
 func lockBootstrap(ctx context.Context, f vfs.File, dir, path string, opts Options) error {
 	err := lockWithin(ctx, f, vfs.ExclusiveLock, bootstrapWait+opts.LockWait, opts.tellWaiting("the bootstrap lock of "+dir))
 	if err != nil {
-		return lockError(dir, path, "another program is opening this root", err)
+		return lockError(opts.FS, dir, path, "another program is opening this root", err)
 	}
 	return nil
 }
 
 // acceptMarker reads at most one byte more than the marker has.
 func acceptMarker(f vfs.File, dir, path string, opts Options) error {
-	got, err := readMarker(f)
+	got, err := root.ReadMarker(f, len(root.NativeMarker))
 	if err != nil {
 		return ioError("read", dir, path, err)
 	}
@@ -81,32 +67,16 @@ func syncMarker(f vfs.File, dir, path string, fsys vfs.FS) error {
 	return nil
 }
 
-func readMarker(f vfs.File) ([]byte, error) {
-	buf := make([]byte, len(root.NativeMarker)+1)
-	n, err := f.ReadAt(buf, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	return buf[:n], nil
-}
-
-// judgeMarker names what a marker that is not ours is.
+// judgeMarker accepts the native marker and names what any other one is.
 func judgeMarker(got []byte, dir, path string) error {
-	if string(got) == root.NativeMarker {
-		return nil
-	}
-	if profile, ok := root.ProfileOf(got); ok {
+	profile, err := root.Judge(got, dir)
+	if err == nil && profile != root.Native {
 		return &store.Error{
 			Kind: store.Unsupported, Doing: "open", Root: dir, Path: path,
-			Found: "a root of the " + profile + " profile, which this build does not serve",
+			Found: "a root of the " + profile + " profile, not of the native one",
 		}
 	}
-	if bytes.HasPrefix([]byte(root.NativeMarker), got) {
-		e := notRoot(dir, path, fmt.Sprintf("an unfinished marker of %d bytes: making this root was interrupted", len(got)), nil)
-		e.Hint = "lace admit " + dir + " --create finishes making it"
-		return e
-	}
-	return notRoot(dir, path, fmt.Sprintf("a foreign marker %q", strings.TrimSuffix(string(got), "\n")), nil)
+	return err
 }
 
 func isNoDirectory(fsys vfs.FS, dir string) bool {

@@ -47,17 +47,6 @@ func CompactionEntries() []string {
 
 // ProfileOf names the profile that has exactly this marker.
 func ProfileOf(marker []byte) (name string, ok bool) {
-	switch string(marker) {
-	case NativeMarker:
-		return "native", true
-	case LMDBMarker:
-		return "LMDB", true
-	case NodeMarker:
-		return "Node", true
-	case OPFSMarker:
-		return "OPFS", true
-	case LocalStorageMarker:
-		return "local storage", true
-	}
-	return "", false
+	name, ok = markers()[string(marker)]
+	return name, ok
 }
