@@ -1,6 +1,6 @@
 // Package root knows what a Lace root looks like from outside: entry names,
-// profile markers and which profile a directory claims to be. It does not
-// open, lock or change a root.
+// profile markers and which profile a directory claims to be. It opens nothing
+// but the marker, and locks and changes nothing.
 package root
 
 import "github.com/lace-store/lace/pkg/store/vfs"
