@@ -9,6 +9,7 @@ import (
 
 	"github.com/lace-store/lace/pkg/compact/format"
 	"github.com/lace-store/lace/pkg/compact/move"
+	"github.com/lace-store/lace/pkg/store/kept"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
 	"github.com/lace-store/lace/pkg/store/vfs"
@@ -19,6 +20,9 @@ type PlanSummary struct {
 	NewEnd    uint64
 	Moved     uint64
 	Published bool // the record-log has the plan's rows already
+	// Kept is the set that the plan was made from, found again among the rows
+	// of the old log; nil once published, for then these rows are gone.
+	Kept *kept.Set
 }
 
 // OpenPlan opens compaction-plan of a root with a state at that cursor and
@@ -116,7 +120,7 @@ func checkRows(f vfs.File, dir string, h format.PlanHeader) (PlanSummary, error)
 func matchLog(rows *move.Plan, dir string, table *rowlog.Table, cursor format.RowIndex, s *PlanSummary) error {
 	h := rows.Header()
 	if table.Position() == h.Boundary && table.End() == h.OldEnd {
-		return matchOldLog(rows, dir, table)
+		return matchOldLog(rows, dir, table, s)
 	}
 	done, err := rows.EffectiveCursor(cursor)
 	if err != nil {
@@ -141,7 +145,8 @@ func matchLog(rows *move.Plan, dir string, table *rowlog.Table, cursor format.Ro
 	return nil
 }
 
-func matchOldLog(rows *move.Plan, dir string, table *rowlog.Table) error {
+func matchOldLog(rows *move.Plan, dir string, table *rowlog.Table, s *PlanSummary) error {
+	s.Kept = kept.New(table.Position())
 	id := uint64(0)
 	matcher := format.NewMatcher(func() (format.OldRow, bool) {
 		if id == uint64(table.Position()) {
@@ -159,6 +164,7 @@ func matchOldLog(rows *move.Plan, dir string, table *rowlog.Table) error {
 		if err := matcher.Row(i, p); err != nil {
 			return corruptFile(dir, root.Plan, fmt.Sprintf("row %d", i), err.Error(), "")
 		}
+		s.Kept.Add(rowlog.ID(id - 1))
 	}
 	return nil
 }

@@ -47,7 +47,9 @@ type Report struct {
 	Released uint64
 	Release  Release
 	Moved    uint64
-	// Digest identifies the kept set; it is zero after a resume.
+	// Digest identifies the kept set and the root (kept_digest). It is zero
+	// after the resume of a run that came to its end but for the release: the
+	// rows it is made from are gone then.
 	Digest [32]byte
 
 	// NotFreed says why the file system gave back less than Released, or is

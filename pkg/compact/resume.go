@@ -152,6 +152,9 @@ func (r *run) openPlan(table *rowlog.Table, cursor format.RowIndex) (vfs.File, *
 	r.report.Retained = Count{h.Retained, summary.NewEnd}
 	r.report.Removed = Count{uint64(h.Boundary) - h.Retained, h.OldEnd - summary.NewEnd}
 	r.report.Moved = summary.Moved
+	if summary.Kept != nil {
+		r.report.Digest = summary.Kept.Digest(logDigest(table))
+	}
 	return file, rows, nil
 }
 

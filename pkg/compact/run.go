@@ -115,6 +115,7 @@ func (r *run) writePlan(plan *Plan) error {
 		return e
 	}
 	r.report.Written += uint64(plan.Header.PlanLen())
+	r.progress(plan.Retained.Records, plan.Retained.Records, "rows")
 	return nil
 }
 
@@ -161,11 +162,13 @@ const progressRows = 1 << 14
 // release is step E.
 func (r *run) release() error {
 	r.startPhase("release")
-	newEnd := r.report.Retained.Bytes
+	newEnd, tail := r.report.Retained.Bytes, r.report.Removed.Bytes
+	r.progress(0, tail, "bytes")
 	how, err := r.profile.Release(newEnd)
 	if err != nil {
 		return err
 	}
+	r.progress(tail, tail, "bytes")
 	r.report.Release = how
 	if how != Unsupported {
 		r.report.Released = r.report.Removed.Bytes
@@ -226,11 +229,14 @@ func (r *run) measureAfter() error {
 		return r.ioError("measure the file system of", "", err)
 	}
 	freed := r.report.AllocatedBefore - min(r.report.AllocatedBefore, r.report.AllocatedAfter)
-	slack := uint64(max(space.BlockSize, 4096))
+	block := uint64(max(space.BlockSize, 4096))
 	switch {
 	case r.report.Release == Unsupported:
 		r.report.NotFreed = "this file system cannot free the inside of a file"
-	case freed+slack >= r.report.Released:
+	case freed >= r.report.Released:
+	case freed == 0 && r.report.Released < block:
+		r.report.NotFreed = fmt.Sprintf("the released bytes are less than a block of %d", block)
+	case freed+block >= r.report.Released: // the block at the edge is shared
 	case space.CopyOnWrite:
 		r.report.NotFreed = "copy-on-write or a snapshot may still hold the old bytes"
 	default:

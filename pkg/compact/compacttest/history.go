@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/zeebo/blake3"
+
 	"github.com/lace-store/lace/pkg/compact"
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/root"
@@ -247,6 +249,10 @@ func (h *History) checkReport(r compact.Report) error {
 	want.Removed = compact.Count{Records: uint64(len(s.rows)) - want.Retained.Records, Bytes: want.Released}
 	if r.Release == compact.Unsupported {
 		want.Released = 0
+	}
+	sum := blake3.Sum256(s.oldLog)
+	if want.Digest = s.Set().Digest(sum); r.Digest != want.Digest && (r.Outcome != compact.Resumed || r.Digest != [32]byte{}) {
+		return fmt.Errorf("digest %x, want %x", r.Digest, want.Digest)
 	}
 	if r.Boundary != want.Boundary || r.Retained != want.Retained || r.Removed != want.Removed || r.Released != want.Released {
 		return fmt.Errorf("report %+v, want %+v", r, want)
