@@ -62,6 +62,7 @@ type verifyDocument struct {
 	Bad       []badBody `json:"bad"`
 	TornBytes uint64    `json:"torn_bytes,omitempty"`
 	Resumable *bool     `json:"resumable,omitempty"`
+	NextFrom  uint64    `json:"next_from,omitempty"`
 }
 
 func (o *verifyOptions) run(ctx context.Context, s *session, root string) (document, error) {
@@ -74,7 +75,7 @@ func (o *verifyOptions) run(ctx context.Context, s *session, root string) (docum
 	if err != nil {
 		return doc, err
 	}
-	x, err := native.Examine(ctx, dir, o.lock.openOptions(s))
+	x, err := native.ExamineDamaged(ctx, dir, o.lock.openOptions(s))
 	if err != nil {
 		return doc, err
 	}
@@ -111,10 +112,19 @@ func (d *verifyDocument) examine(ctx context.Context, s *session, x *native.Exam
 		}
 		return nil
 	}
-	report, err := verify.Run(ctx, x.Arena, x.Table, opts)
+	if x.CapacityProblem != nil {
+		d.Bad = append(d.Bad, badBody{Problem: "the arena: " + x.CapacityProblem.Error()})
+	}
+	in := verify.Input{Log: x.Log, LogSize: x.LogSize, Arena: x.Arena, Capacity: x.Capacity}
+	report, err := verify.Root(ctx, in, opts)
 	d.Checked = countBody{Records: report.Records, Bytes: report.Bytes}
+	d.NextFrom = uint64(report.NextFrom)
 	for _, b := range report.Bad {
-		d.Bad = append(d.Bad, badBody{uint64(b.ID), b.Hash.String(), b.Offset, b.Problem})
+		hash := ""
+		if !b.Hash.IsZero() {
+			hash = b.Hash.String()
+		}
+		d.Bad = append(d.Bad, badBody{uint64(b.ID), hash, b.Offset, b.Problem})
 	}
 	return err
 }
