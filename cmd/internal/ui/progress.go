@@ -113,9 +113,7 @@ func (p *Progress) startPhase() {
 	case ProgressBar:
 		p.bar = progressbar.NewOptions64(int64(max(p.total, 1)),
 			progressbar.OptionSetWriter(p.w),
-			progressbar.OptionSetDescription(fmt.Sprintf("%-8s", p.phase)),
-			progressbar.OptionShowBytes(p.unit == "bytes"),
-			progressbar.OptionUseIECUnits(true),
+			progressbar.OptionSetDescription(p.describe()),
 			progressbar.OptionFullWidth(),
 			progressbar.OptionSetPredictTime(true),
 			progressbar.OptionClearOnFinish(),
@@ -151,6 +149,7 @@ func (p *Progress) show() {
 	p.lastShown = p.now()
 	switch p.mode {
 	case ProgressBar:
+		p.bar.Describe(p.describe())
 		_ = p.bar.Set64(int64(p.done)) // likewise
 	case ProgressPlain:
 		fmt.Fprintln(p.w, p.plainLine(p.eta(", about %s to go")))
@@ -180,14 +179,22 @@ func (p *Progress) writeEvent() {
 	fmt.Fprintf(p.w, "%s\n", line)
 }
 
+// describe is what stands in front of the bar.
+func (p *Progress) describe() string {
+	return fmt.Sprintf("%-8s %s", p.phase, p.counts())
+}
+
+// counts renders done of total.
+func (p *Progress) counts() string {
+	if p.unit == "bytes" {
+		return humanize.IBytes(p.done) + " of " + humanize.IBytes(p.total)
+	}
+	return Count(p.done) + " of " + Count(p.total) + " " + p.unit
+}
+
 func (p *Progress) plainLine(suffix string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "lace: %s: ", p.phase)
-	if p.unit == "bytes" {
-		fmt.Fprintf(&b, "%s of %s", humanize.IBytes(p.done), humanize.IBytes(p.total))
-	} else {
-		fmt.Fprintf(&b, "%s of %s %s", Count(p.done), Count(p.total), p.unit)
-	}
+	fmt.Fprintf(&b, "lace: %s: %s", p.phase, p.counts())
 	if p.total > 0 {
 		fmt.Fprintf(&b, " (%.1f%%)", 100*float64(p.done)/float64(p.total))
 	}
