@@ -1,7 +1,6 @@
 package native
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -104,9 +103,9 @@ func completeMarker(ctx context.Context, dir string, opts Options) (vfs.File, er
 		return nil, errors.Join(err, f.Close())
 	}
 	got, err := root.ReadMarker(f, len(root.NativeMarker))
-	if err == nil && len(got) < len(root.NativeMarker) && bytes.HasPrefix([]byte(root.NativeMarker), got) {
+	if prefix, ok := unfinished(got); err == nil && ok {
 		if err = requireOnlyMarker(opts.FS, dir); err == nil {
-			_, err = f.WriteAt([]byte(root.NativeMarker)[len(got):], int64(len(got)))
+			_, err = f.WriteAt([]byte(root.NativeMarker)[prefix:], int64(prefix))
 		}
 	} else if err == nil {
 		err = judgeMarker(got, dir, path)

@@ -1,9 +1,11 @@
 package native
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/root"
@@ -77,6 +79,16 @@ func judgeMarker(got []byte, dir, path string) error {
 		}
 	}
 	return err
+}
+
+// unfinished recognizes a strict prefix of the marker and returns its length.
+// A power cut may leave the size of a file without its bytes, so zeros in place
+// of the rest are the same (the seed speaks of the prefix alone).
+func unfinished(got []byte) (prefix int, ok bool) {
+	written := bytes.TrimRight(got, "\x00")
+	ok = len(written) < len(root.NativeMarker) && len(got) <= len(root.NativeMarker) &&
+		strings.HasPrefix(root.NativeMarker, string(written))
+	return len(written), ok
 }
 
 func isNoDirectory(fsys vfs.FS, dir string) bool {

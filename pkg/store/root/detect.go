@@ -72,15 +72,18 @@ func ReadMarker(marker io.ReaderAt, want int) ([]byte, error) {
 }
 
 // Judge names the profile of a marker, or says what else it is: the beginning
-// of a marker that was never finished, or a foreign one. Both are NotRoot.
+// of a marker that was never finished, zeros in place of its rest included, or
+// a foreign one. Both are NotRoot.
 func Judge(marker []byte, dir string) (profile string, err error) {
 	if profile, ok := ProfileOf(marker); ok {
 		return profile, nil
 	}
+	// A power cut may leave the size of a file without its bytes.
+	written := strings.TrimRight(string(marker), "\x00")
 	for known := range markers() {
-		if strings.HasPrefix(known, string(marker)) {
+		if len(marker) <= len(known) && strings.HasPrefix(known, written) {
 			e := notRoot(dir, fmt.Sprintf("an unfinished marker of %d bytes: making this root was interrupted", len(marker)), nil)
-			if strings.HasPrefix(NativeMarker, string(marker)) {
+			if strings.HasPrefix(NativeMarker, written) {
 				e.Hint = "lace admit " + dir + " --create finishes making it"
 			}
 			return "", e

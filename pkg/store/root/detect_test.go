@@ -51,6 +51,8 @@ func TestDetectRefuses(t *testing.T) {
 		{"empty marker", "", "an unfinished marker of 0 bytes"},
 		{"torn marker", "lace-native-filesys", "an unfinished marker of 19 bytes"},
 		{"marker without its end of line", strings.TrimSuffix(NativeMarker, "\n"), "an unfinished marker of 37 bytes"},
+		{"torn marker of its full size", "lace-native" + strings.Repeat("\x00", len(NativeMarker)-11), "an unfinished marker of 38 bytes"},
+		{"zeros beyond every marker", strings.Repeat("\x00", len(NativeMarker)+1), "a foreign marker"},
 		{"torn marker of another profile", "lace-node-", "an unfinished marker"},
 		{"another version", "lace-native-filesystem-shaped-store/7\n", `"lace-native-filesystem-shaped-store/7"`},
 		{"one byte more", NativeMarker + "x", "a foreign marker"},
