@@ -63,6 +63,7 @@ type verifyDocument struct {
 	TornBytes uint64    `json:"torn_bytes,omitempty"`
 	Resumable *bool     `json:"resumable,omitempty"`
 	NextFrom  uint64    `json:"next_from,omitempty"`
+	Unlisted  uint64    `json:"unlisted,omitempty"` // findings that bad leaves out
 }
 
 func (o *verifyOptions) run(ctx context.Context, s *session, root string) (document, error) {
@@ -87,8 +88,7 @@ func (o *verifyOptions) run(ctx context.Context, s *session, root string) (docum
 	if err != nil {
 		return doc, err
 	}
-	if n := len(doc.Bad); n > 0 {
-		doc.Outcome = outcomeFailed
+	if n := uint64(len(doc.Bad)) + doc.Unlisted; n > 0 {
 		return doc, &verdict{exitDamage, fmt.Sprintf("verify %s: damage in %d of %d records", root, n, doc.Checked.Records)}
 	}
 	return doc, nil
@@ -118,7 +118,7 @@ func (d *verifyDocument) examine(ctx context.Context, s *session, x *native.Exam
 	in := verify.Input{Log: x.Log, LogSize: x.LogSize, Arena: x.Arena, Capacity: x.Capacity}
 	report, err := verify.Root(ctx, in, opts)
 	d.Checked = countBody{Records: report.Records, Bytes: report.Bytes}
-	d.NextFrom = uint64(report.NextFrom)
+	d.NextFrom, d.Unlisted = uint64(report.NextFrom), report.Unlisted
 	for _, b := range report.Bad {
 		hash := ""
 		if !b.Hash.IsZero() {
@@ -133,6 +133,9 @@ func (d *verifyDocument) text(w io.Writer) {
 	fmt.Fprintf(w, "%s: verified %s records, %s, at level %s\n", ui.Quote(d.Root), ui.Count(d.Checked.Records), ui.Size(d.Checked.Bytes), d.Level)
 	for _, b := range d.Bad {
 		fmt.Fprintf(w, "  bad record #%d %s at offset %d: %s\n", b.ID, b.Hash, b.Offset, ui.OneLine(b.Problem))
+	}
+	if d.Unlisted > 0 {
+		fmt.Fprintf(w, "  and %s more\n", ui.Count(d.Unlisted))
 	}
 	if d.TornBytes > 0 {
 		fmt.Fprintf(w, "  a torn last row of %d bytes was never admitted; the next writer cuts it off\n", d.TornBytes)

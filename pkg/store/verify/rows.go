@@ -74,6 +74,10 @@ func (r *run) end(cause error) (Report, error) {
 func (r *run) bad(b Bad) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if len(r.report.Bad) >= r.opts.maxBad() {
+		r.report.Unlisted++
+		return
+	}
 	r.report.Bad = append(r.report.Bad, b)
 }
 

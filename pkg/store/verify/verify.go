@@ -59,8 +59,10 @@ type Report struct {
 	// Records and Bytes were checked: the rows, and the lengths they give.
 	Records uint64
 	Bytes   uint64
-	// Bad lists every bad row among them once, in id order.
-	Bad []Bad
+	// Bad lists every bad row among them once, in id order, up to
+	// Options.MaxBad findings; Unlisted counts the findings beyond.
+	Bad      []Bad
+	Unlisted uint64
 	// TornBytes is the length of an incomplete last row. It was never
 	// admitted, and is no damage.
 	TornBytes uint64
@@ -77,10 +79,16 @@ type Options struct {
 	From store.RecordID
 	// Jobs is how many pieces are checked at a time; zero is one per processor.
 	Jobs int
+	// MaxBad bounds the list of findings, so that a log of nothing but garbage
+	// cannot fill the memory; zero is DefaultMaxBad.
+	MaxBad int
 	// Progress, unless nil, is told checked and all bytes, from one goroutine
 	// at a time.
 	Progress func(done, total uint64)
 }
+
+// DefaultMaxBad is how many findings are listed unless Options say otherwise.
+const DefaultMaxBad = 1 << 17
 
 // Input is a root's record-log and records, open for reading under its
 // lifetime lock.
@@ -139,6 +147,13 @@ func lastEnd(in Input) (uint64, error) {
 		return 0, fmt.Errorf("read the record-log: %w", err)
 	}
 	return end, nil
+}
+
+func (o Options) maxBad() int {
+	if o.MaxBad > 0 {
+		return o.MaxBad
+	}
+	return DefaultMaxBad
 }
 
 func (o Options) jobs() int {

@@ -439,6 +439,14 @@ func TestProgressGoesUpToTheEnd(t *testing.T) {
 	}
 }
 
+func TestListOfFindingsIsBounded(t *testing.T) {
+	m := image{log: make([]byte, 10*rowlog.RowLen)}
+	r, err := Root(t.Context(), m.input(), Options{MaxBad: 3})
+	if err != nil || !slices.Equal(ids(r.Bad), []store.RecordID{1, 2, 3}) || r.Unlisted != 7 || r.Records != 10 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 func TestRunAgreesWithRoot(t *testing.T) {
 	m := sample(t).clone()
 	m.arena[m.starts[1]+60] ^= 1
