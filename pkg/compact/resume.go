@@ -111,7 +111,7 @@ func (r *run) resume(ctx context.Context, table *rowlog.Table, found Files) erro
 	if err == nil {
 		err = r.forward(ctx, rows, state.Cursor, true)
 	}
-	if err = errors.Join(err, file.Close()); err != nil {
+	if err = r.closePlan(file, err); err != nil {
 		return err
 	}
 	r.report.Outcome = Resumed

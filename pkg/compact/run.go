@@ -69,11 +69,19 @@ func (r *run) fresh(ctx context.Context, plan *Plan) error {
 		return err
 	}
 	err = r.forward(ctx, rows, 0, false)
-	if err = errors.Join(err, file.Close()); err != nil {
+	if err = r.closePlan(file, err); err != nil {
 		return err
 	}
 	r.report.Outcome = Done
 	return r.finish() // F
+}
+
+// closePlan closes the plan file behind what came of it.
+func (r *run) closePlan(file vfs.File, err error) error {
+	if e := file.Close(); e != nil {
+		return errors.Join(err, r.ioError("close", root.Plan, e))
+	}
+	return err
 }
 
 // forward is B to E: what a fresh and a resumed run have in common.

@@ -205,7 +205,13 @@ func withArena(own *Ownership, fsys vfs.FS, f func(*profile) (compact.Report, er
 	report, err := f(&profile{own: own, arena: arena})
 	// The last sync of the arena is behind us; a close that reports an error
 	// all the same makes the run doubtful.
-	return report, errors.Join(err, arena.Close(), lock.Unlock(), lock.Close())
+	if e := arena.Close(); e != nil {
+		err = errors.Join(err, resumable(ioError("close", own.dir, own.path(root.Records), e), own.dir))
+	}
+	if e := errors.Join(lock.Unlock(), lock.Close()); e != nil {
+		err = errors.Join(err, resumable(ioError("unlock", own.dir, own.path(root.ArenaLock), e), own.dir))
+	}
+	return report, err
 }
 
 // structure loads the row table without looking at the arena's bytes.
@@ -244,11 +250,11 @@ func (p *profile) Arena() vfs.File { return p.arena }
 func (p *profile) RemoveIndexes() error {
 	path := p.own.path(root.Indexes)
 	if err := vfs.RemoveTree(p.own.fs, path); err != nil {
-		return ioError("remove", p.own.dir, path, err)
+		return resumable(ioError("remove", p.own.dir, path, err), p.own.dir)
 	}
 	// Without this, a power cut could bring lists back that name old ids.
 	if err := p.own.fs.SyncDir(p.own.dir); err != nil {
-		return ioError("sync directory", p.own.dir, p.own.dir, err)
+		return resumable(ioError("sync directory", p.own.dir, p.own.dir, err), p.own.dir)
 	}
 	return nil
 }
@@ -279,7 +285,7 @@ func (p *profile) Publish(rows iter.Seq2[rowlog.Row, error]) error {
 func (p *profile) Release(newEnd uint64) (compact.Release, error) {
 	info, err := p.arena.Stat()
 	if err != nil {
-		return "", ioError("release", p.own.dir, p.own.path(root.Records), err)
+		return "", resumable(ioError("release", p.own.dir, p.own.path(root.Records), err), p.own.dir)
 	}
 	if uint64(info.Size) < newEnd {
 		return "", corrupt(p.own.dir, p.own.path(root.Records), "length", fmt.Sprintf("%d bytes", info.Size), fmt.Sprintf("at least %d", newEnd))

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/lace-store/lace/pkg/compact"
@@ -13,7 +15,10 @@ import (
 	"github.com/lace-store/lace/pkg/store/kept"
 	"github.com/lace-store/lace/pkg/store/native"
 	"github.com/lace-store/lace/pkg/store/record"
+	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/vfs"
+	"github.com/lace-store/lace/pkg/store/vfs/crashfs"
+	"github.com/lace-store/lace/pkg/store/vfs/faultfs"
 )
 
 // subject brings this profile to the crash matrix, through the entries that
@@ -96,4 +101,60 @@ func (subject) Open(ctx context.Context, fsys vfs.FS, dir string) (err error) {
 // TestCompactionSurvivesCrashes is the crash matrix of this profile.
 func TestCompactionSurvivesCrashes(t *testing.T) {
 	compacttest.Matrix(t, subject{}, compacttest.Options{States: 900, Random: 2, Stride: 12})
+}
+
+// TestEveryCallOfACompactionFails lets every call fail once. The error is of
+// a kind, names the root, says how to go on once there is something to resume,
+// and the next run finishes the work.
+func TestEveryCallOfACompactionFails(t *testing.T) {
+	shape := compacttest.Scripted([]int{0, 30, 300, 310, 320, 330, 600, 200, 210}, "k-kkkk-kk", 800)
+	settings := compacttest.Settings{Journal: shape.Journal, Run: compact.Options{Buffer: 1 << 12, WorthGap: 600}}
+	base := crashfs.New(crashfs.Options{ReleaseAtOnce: true})
+	err := subject{}.Build(base, compacttest.Dir, shape.Records)
+	if err = errors.Join(err, base.SyncDir("/")); err != nil {
+		t.Fatal(err)
+	}
+	whole := faultfs.New(base.Clone(), compacttest.Dir)
+	if _, err := (subject{}).Compact(t.Context(), whole, compacttest.Dir, shape.Set(), settings); err != nil {
+		t.Fatal(err)
+	}
+	for k, call := range whole.Calls(faultfs.All) {
+		if call.Err != nil || call.Op == faultfs.DropCache {
+			continue
+		}
+		disk := base.Clone()
+		fsys := faultfs.New(disk, compacttest.Dir)
+		fault := fsys.Inject(faultfs.Fault{Match: faultfs.All, At: k + 1, Err: syscall.EIO, Short: 5})
+		_, err := subject{}.Compact(t.Context(), fsys, compacttest.Dir, shape.Set(), settings)
+		if fault.Fired() != 1 {
+			t.Fatalf("%s: the fault did not fire", call)
+		}
+		checkRefusal(t, call, disk, err)
+		if leaks := fsys.Leaks(); len(leaks) > 0 {
+			t.Errorf("%s: leaks %q", call, leaks)
+		}
+		h := compacttest.Adopt(subject{}, shape, disk.Clone())
+		if err := errors.Join(h.CheckOpen(), h.Finish()); err != nil {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+}
+
+func checkRefusal(t *testing.T, call faultfs.Call, fsys vfs.FS, err error) {
+	t.Helper()
+	if err == nil && (strings.HasPrefix(call.Path, root.Indexes) || call.Op == faultfs.Close && call.Path == root.ArenaLock) {
+		return // posting lists are acceleration; a mapping cannot report the end of its lock
+	}
+	var known *store.Error
+	if !errors.Is(err, syscall.EIO) || !errors.As(err, &known) || known.Root == "" {
+		t.Errorf("%s: %v", call, err)
+		return
+	}
+	found, lookErr := compact.Look(fsys, compacttest.Dir)
+	if lookErr != nil {
+		t.Fatal(lookErr)
+	}
+	if found.State && !strings.Contains(known.Hint, "lace resume "+compacttest.Dir) {
+		t.Errorf("%s: %v, with the hint %q", call, err, known.Hint)
+	}
 }
