@@ -9,6 +9,7 @@ import (
 	"github.com/lace-store/lace/pkg/policy/program"
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/kept"
+	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/sweep/eval"
 	"github.com/lace-store/lace/pkg/sweep/window"
 )
@@ -197,6 +198,9 @@ func (s *RetentionSweep) anchors(a asker, boundary store.Position) ([]string, er
 		if rec.ID != op.Refs[i].ID {
 			return nil, &store.Error{Kind: store.Integration, Doing: "answer LoadRecordsByStoreID", ID: op.Refs[i].ID, Found: fmt.Sprintf("record #%d", rec.ID)}
 		}
+		if named, err := record.ParseGlyphLine(rec.Bytes); err != nil || named != rec.Hash {
+			return nil, &store.Error{Kind: store.Integration, Doing: "read record", ID: rec.ID, Hash: rec.Hash, Found: "the glyph line of another record", Err: err}
+		}
 		hashes[i] = rec.Hash.String()
 	}
 	return hashes, nil
@@ -206,6 +210,7 @@ func (s *RetentionSweep) anchors(a asker, boundary store.Position) ([]string, er
 func (s *RetentionSweep) module(a asker, p *program.Program, boundary store.Position, anchors []string, progress func(uint64)) (ModuleReport, error) {
 	m := ModuleReport{File: p.File, Kept: kept.New(boundary), WorkAllowed: s.options.work(boundary)}
 	if p.Select == program.NoPredicate || boundary == 0 {
+		progress(uint64(boundary))
 		return m, nil
 	}
 	evaluator := eval.New(a, p.File, s.options.eval(boundary))

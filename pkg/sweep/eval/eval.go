@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"slices"
+
 	"github.com/lace-store/lace/pkg/policy/program"
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/record"
@@ -123,9 +125,12 @@ func (e *Evaluator) begin() error {
 	for i := range e.program.Rules {
 		eachConstant(&e.program.Rules[i], each)
 	}
-	for _, p := range e.program.Params {
-		each(p.Name)
-		each(p.Value)
+	used := e.paramPredicates()
+	if len(used) > 0 {
+		for _, p := range e.program.Params {
+			each(p.Name)
+			each(p.Value)
+		}
 	}
 	values, err := e.recordValues(len(hashes), func(i int) record.Hash { return hashes[i] })
 	if err != nil {
@@ -134,21 +139,41 @@ func (e *Evaluator) begin() error {
 	for i, text := range seen {
 		e.constants[text] = values[i]
 	}
-	e.params()
-	return nil
-}
-
-func (e *Evaluator) params() {
-	for id, pred := range e.program.Predicates {
-		if pred.Base != program.ParamBase {
-			continue
-		}
-		rel := newRelation(pred.Name, pred.Arity)
+	for _, id := range used {
+		rel := newRelation(e.program.Predicates[id].Name, e.program.Predicates[id].Arity)
 		for _, p := range e.program.Params {
 			rel.add([]value{e.constants[p.Name], e.constants[p.Value]})
 		}
-		e.relations[program.PredicateID(id)] = rel
+		e.relations[id] = rel
 	}
+	return nil
+}
+
+// paramPredicates returns the predicates over the parameters that rules read.
+func (e *Evaluator) paramPredicates() []program.PredicateID {
+	var used []program.PredicateID
+	for i := range e.program.Rules {
+		for _, lit := range e.program.Rules[i].Body {
+			id := reads(lit)
+			if id != program.NoPredicate && e.program.Predicates[id].Base == program.ParamBase && !slices.Contains(used, id) {
+				used = append(used, id)
+			}
+		}
+	}
+	return used
+}
+
+// reads returns the predicate that a literal is about.
+func reads(lit program.Literal) program.PredicateID {
+	switch lit := lit.(type) {
+	case program.Positive:
+		return lit.Atom.Predicate
+	case program.Negated:
+		return lit.Atom.Predicate
+	case program.TopK:
+		return lit.Atom.Predicate
+	}
+	return program.NoPredicate
 }
 
 func eachConstant(rule *program.Rule, each func(text string)) {

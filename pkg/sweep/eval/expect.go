@@ -25,35 +25,39 @@ func Queries(p *program.Program) []store.Query {
 	return queries
 }
 
-// searchedGroups returns the groups of a rule whose owner nothing else binds.
+// searchedGroups returns the groups of a rule whose owner nothing else binds,
+// and the candidates of a TopK over facts, which stand alone.
 func (e *Evaluator) searchedGroups(rule *program.Rule) []*groupItem {
-	var groups []*groupItem
+	var joined, ranked []*groupItem
 	bound := newSlotSet(rule)
 	for _, lit := range rule.Body {
-		var atom program.Atom
 		switch lit := lit.(type) {
-		case program.Positive:
-			atom = lit.Atom
 		case program.TopK:
-			atom = lit.Atom
-		default:
-			continue
-		}
-		if _, ranks := lit.(program.TopK); ranks || !e.isRecordAtom(atom) {
-			bound.add(slotsOf(atom.Args...)...)
-			if !e.isRecordAtom(atom) {
+			bound.add(slotsOf(lit.Atom.Args...)...)
+			if e.isRecordAtom(lit.Atom) {
+				ranked = append(ranked, &groupItem{owner: lit.Atom.Args[0], atoms: []program.Atom{lit.Atom}})
+			}
+		case program.Positive:
+			if !e.isRecordAtom(lit.Atom) {
+				bound.add(slotsOf(lit.Atom.Args...)...)
 				continue
 			}
+			bound.add(slotsOf(lit.Atom.Args[1:]...)...)
+			joined = groupByOwner(joined, lit.Atom)
 		}
-		bound.add(slotsOf(atom.Args[1:]...)...)
-		at := slices.IndexFunc(groups, func(g *groupItem) bool { return sameTerm(g.owner, atom.Args[0]) })
-		if at < 0 {
-			at = len(groups)
-			groups = append(groups, &groupItem{owner: atom.Args[0]})
-		}
-		groups[at].atoms = append(groups[at].atoms, atom)
 	}
-	return slices.DeleteFunc(groups, func(g *groupItem) bool {
+	joined = slices.DeleteFunc(joined, func(g *groupItem) bool {
 		return g.owner.Form == program.Constant || g.owner.Form == program.Variable && bound[g.owner.Slot]
 	})
+	return append(joined, ranked...)
+}
+
+func groupByOwner(groups []*groupItem, a program.Atom) []*groupItem {
+	for _, g := range groups {
+		if sameTerm(g.owner, a.Args[0]) {
+			g.atoms = append(g.atoms, a)
+			return groups
+		}
+	}
+	return append(groups, &groupItem{owner: a.Args[0], atoms: []program.Atom{a}})
 }

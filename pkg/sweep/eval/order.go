@@ -96,7 +96,7 @@ func (p *planner) split(winners map[int]*relation, delta int) {
 					p.relations = append(p.relations, item)
 				}
 			default:
-				p.addToGroup(lit.Atom)
+				p.groups = groupByOwner(p.groups, lit.Atom)
 			}
 		case program.TopK:
 			p.relations = append(p.relations, &relationItem{rel: winners[i], args: distinctVariables(lit.Atom)})
@@ -107,6 +107,9 @@ func (p *planner) split(winners map[int]*relation, delta int) {
 		case program.Prefix:
 			p.prefixes = append(p.prefixes, lit)
 		}
+	}
+	for _, g := range p.groups {
+		g.lo, g.hi = p.e.rangeOf(p.rule, g.owner)
 	}
 }
 
@@ -120,18 +123,6 @@ func distinctVariables(a program.Atom) []program.Term {
 		}
 	}
 	return terms
-}
-
-func (p *planner) addToGroup(a program.Atom) {
-	for _, g := range p.groups {
-		if sameTerm(g.owner, a.Args[0]) {
-			g.atoms = append(g.atoms, a)
-			return
-		}
-	}
-	g := &groupItem{owner: a.Args[0], atoms: []program.Atom{a}}
-	g.lo, g.hi = p.e.rangeOf(p.rule, g.owner)
-	p.groups = append(p.groups, g)
 }
 
 // rangeOf narrows the range of an owner by its comparisons with records that

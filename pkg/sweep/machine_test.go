@@ -1,0 +1,275 @@
+package sweep_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/lace-store/lace/pkg/policy/program"
+	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/record"
+	"github.com/lace-store/lace/pkg/sweep"
+	"github.com/lace-store/lace/pkg/sweep/eval"
+)
+
+const linkPolicy = `SelectStoredRecord(R) :- RecordLink(R,'Ref',_,_,T), Field(T,'Topic',_,'x'), Compare(R,'!=','zzz'), Compare(R,'<','zzz').`
+
+func linkRoot(t *testing.T) *root {
+	return makeRoot(t, "a Topic=x", "b Ref=@a", "c Ref=@b", "d Ref=@a", "e Topic=x Ref=@c")
+}
+
+// TestRunStopsBeforeTheNextOperation, whatever operation that is.
+func TestRunStopsBeforeTheNextOperation(t *testing.T) {
+	r := linkRoot(t)
+	all := &logging{Backend: r.store(t)}
+	o := sweep.Options{WindowRecords: 2, PageRows: 1}
+	if _, err := sweep.Run(context.Background(), all, r.prepare(t, linkPolicy), o); err != nil {
+		t.Fatal(err)
+	}
+	for n := range all.ops {
+		ctx, cancel := context.WithCancel(context.Background())
+		l := &cancelling{logging{Backend: r.store(t)}, n, cancel}
+		if n == 0 {
+			cancel()
+		}
+		_, err := sweep.Run(ctx, l, r.prepare(t, linkPolicy), o)
+		if !errors.Is(err, store.Interrupted) || !errors.Is(err, context.Canceled) || len(l.ops) != n {
+			t.Errorf("cancelled after %d operations: %v after %d", n, err, len(l.ops))
+		}
+	}
+}
+
+// cancelling cancels a context with its n-th operation.
+type cancelling struct {
+	logging
+	n      int
+	cancel func()
+}
+
+func (c *cancelling) Execute(op store.Op) (store.Result, error) {
+	if len(c.ops)+1 == c.n {
+		c.cancel()
+	}
+	return c.logging.Execute(op)
+}
+
+// failing fails its n-th operation, or answers it with something else.
+type failing struct {
+	store.Backend
+	n      int
+	answer func(op store.Op, res store.Result) (store.Result, error)
+}
+
+func (f *failing) Execute(op store.Op) (store.Result, error) {
+	res, err := f.Backend.Execute(op)
+	if f.n--; f.n == 0 {
+		return f.answer(op, res)
+	}
+	return res, err
+}
+
+// TestStoreErrorsPass: an error of the store is the outcome, as it came.
+func TestStoreErrorsPass(t *testing.T) {
+	r := linkRoot(t)
+	broken := &store.Error{Kind: store.CorruptStore, Doing: "load", ID: 3}
+	for n := 1; ; n++ {
+		f := &failing{r.store(t), n, func(store.Op, store.Result) (store.Result, error) { return nil, broken }}
+		result, err := sweep.Run(context.Background(), f, r.prepare(t, linkPolicy), sweep.Options{WindowRecords: 2})
+		if f.n > 0 {
+			if err != nil || n < 8 {
+				t.Errorf("ended after %d operations: %v", n-1, err)
+			}
+			return
+		}
+		if err != error(broken) || result != nil {
+			t.Fatalf("operation %d: %v", n, err)
+		}
+	}
+}
+
+// TestMalformedAnswers: an answer that breaks the contract ends the sweep as
+// an Integration error and is never taken for fewer facts.
+func TestMalformedAnswers(t *testing.T) {
+	r := linkRoot(t)
+	absent := record.Hash([]byte(r.hashes["absent"]))
+	garbage := func(rec store.Record) store.Record { rec.Bytes = rec.Bytes[:40]; return rec }
+	tampers := map[string]func(op store.Op, res store.Result) store.Result{
+		"another result": func(op store.Op, res store.Result) store.Result {
+			if _, ok := op.(store.CurrentStorePosition); ok {
+				return store.ResolvedResult{}
+			}
+			return store.PositionResult{Position: 5}
+		},
+		"no result": func(store.Op, store.Result) store.Result { return nil },
+		"empty": func(_ store.Op, res store.Result) store.Result {
+			switch res.(type) {
+			case store.FoundResult:
+				return store.FoundResult{}
+			case store.LoadedResult:
+				return store.LoadedResult{}
+			case store.ResolvedResult:
+				return store.ResolvedResult{}
+			}
+			return store.LoadedResult{}
+		},
+		"wrong records": func(_ store.Op, res store.Result) store.Result {
+			switch res := res.(type) {
+			case store.FoundResult:
+				res.Records = append([]store.Record{{ID: 99}}, res.Records...)
+				return res
+			case store.LoadedResult:
+				res.Records[0].ID++
+				return res
+			case store.ResolvedResult:
+				res.IDs[0] = 99
+				return res
+			}
+			return nil
+		},
+		"glyphs of others": func(_ store.Op, res store.Result) store.Result {
+			switch res := res.(type) {
+			case store.FoundResult:
+				if len(res.Records) > 0 {
+					res.Records[0].Hash = absent
+				}
+				return res
+			case store.LoadedResult:
+				res.Records[0] = garbage(res.Records[0])
+				return res
+			case store.ResolvedResult:
+				// Another record's id: the hash that is learnt for it differs
+				// from the one it is found under.
+				res.IDs[0] = res.IDs[0]%2 + 1
+				return res
+			}
+			return nil
+		},
+	}
+	for name, tamper := range tampers {
+		t.Run(name, func(t *testing.T) {
+			for n := 1; ; n++ {
+				f := &failing{r.store(t), n, nil}
+				var kind string
+				f.answer = func(op store.Op, res store.Result) (store.Result, error) {
+					kind = fmt.Sprintf("%T", op)
+					if found, ok := res.(store.FoundResult); ok && len(found.Records) == 0 && name == "glyphs of others" {
+						kind = ""
+					}
+					return tamper(op, res), nil
+				}
+				_, err := sweep.Run(context.Background(), f, r.prepare(t, linkPolicy), sweep.Options{WindowRecords: 2})
+				if f.n > 0 {
+					return
+				}
+				if kind != "" && !errors.Is(err, store.Integration) {
+					t.Errorf("operation %d, %s: %v", n, kind, err)
+				}
+			}
+		})
+	}
+}
+
+// TestMachine drives by hand.
+func TestMachine(t *testing.T) {
+	r := linkRoot(t)
+	modules := []*program.Program{r.prepare(t, linkPolicy).Modules[0].Program}
+	s, err := sweep.New(modules, sweep.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend := r.store(t)
+	panics(t, "Resume first", func() { s.Resume(nil) })
+	for n := 0; ; n++ {
+		op, ok := s.Next()
+		if !ok {
+			break
+		}
+		if n == 0 {
+			panics(t, "Next twice", func() { s.Next() })
+			if _, err := s.Result(); !errors.Is(err, store.Interrupted) {
+				t.Errorf("a result before the end: %v", err)
+			}
+		}
+		res, err := backend.Execute(op)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Resume(res)
+	}
+	result, err := s.Result()
+	if err != nil || result.Kept.Count() != 2 {
+		t.Errorf("%v, %v", result, err)
+	}
+	s.Stop()
+	if again, err := s.Result(); again != result || err != nil {
+		t.Errorf("stopping after the end changed the outcome: %v", err)
+	}
+
+	s, err = sweep.New(modules, sweep.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Next()
+	s.Stop()
+	if _, ok := s.Next(); ok {
+		t.Error("an operation after Stop")
+	}
+	if _, err := s.Result(); !errors.Is(err, store.Interrupted) {
+		t.Errorf("stopped: %v", err)
+	}
+}
+
+func panics(t *testing.T, what string, f func()) {
+	t.Helper()
+	defer func() {
+		if recover() == nil {
+			t.Errorf("%s does not panic", what)
+		}
+	}()
+	f()
+}
+
+// TestProgress: the callback sums the windows of all modules.
+func TestProgress(t *testing.T) {
+	r := linkRoot(t)
+	var got [][2]uint64
+	o := sweep.Options{WindowRecords: 2, Progress: func(decided, total uint64) { got = append(got, [2]uint64{decided, total}) }}
+	if _, err := sweep.Run(context.Background(), r.store(t), r.prepare(t, linkPolicy, `h(R) :- Have(R).`, linkPolicy), o); err != nil {
+		t.Fatal(err)
+	}
+	want := [][2]uint64{{2, 15}, {4, 15}, {5, 15}, {10, 15}, {12, 15}, {14, 15}, {15, 15}}
+	if len(got) != len(want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}
+}
+
+// TestQueries: what a store is told to prepare for is what is searched.
+func TestQueries(t *testing.T) {
+	r := linkRoot(t)
+	p := r.prepare(t, `pinned(R) :- Field(R,'Pin',_,'1'). SelectStoredRecord(R) :- pinned(R), Field(R,'Topic',_,_).
+		SelectStoredRecord(R) :- RecordLink(R,'Ref',_,_,T), Field(T,'Topic',_,_).
+		SelectStoredRecord(R) :- TopK(Field(R,'N',_,n),PartitionBy(),Number(n),'asc','1').`)
+	var got []store.Constraint
+	for _, q := range eval.Queries(p.Modules[0].Program) {
+		got = append(got, q.Constraints...)
+	}
+	want := []store.Constraint{
+		{Shape: store.FieldExact, Name: "Pin", Value: "1"},
+		{Shape: store.LinkName, Name: "Ref"},
+		{Shape: store.FieldPresence, Name: "N"},
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%v, want %v", got, want)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+}
