@@ -126,7 +126,11 @@ func (o *admitOptions) open(ctx context.Context, s *session, name string) (*nati
 			return nil, &usageError{err}
 		}
 	}
-	return native.Create(ctx, filepath.Join(parent, filepath.Base(name)), open)
+	b, err := native.Create(ctx, filepath.Join(parent, filepath.Base(name)), open)
+	if errors.Is(err, store.Integration) { // the capacity is the user's choice
+		return nil, &usageError{err}
+	}
+	return b, err
 }
 
 // admission gathers staged records into batches.

@@ -54,6 +54,8 @@ func (h *head) fail(err error) {
 	switch code {
 	case exitStopped:
 		h.Outcome = outcomeStopped
+	case exitNotWorth:
+		h.Outcome = outcomeSkipped
 	case exitFailed, exitCorrupt, exitDamage:
 		h.Outcome = outcomeFailed
 	default:
@@ -91,8 +93,9 @@ func errorKind(err error) string {
 }
 
 // emit writes the result of a command to stdout: the document in JSON mode,
-// the text otherwise. The error of the run goes on to Main. That stdout was
-// closed early changes no verdict; another write error is one.
+// the text otherwise. A run that failed has no text: half a result would read
+// like one. The error of the run goes on to Main. That stdout was closed early
+// changes no verdict; another write error is one.
 func (s *session) emit(doc document, err error) error {
 	s.progress.Close()
 	if doc == nil {
@@ -105,7 +108,8 @@ func (s *session) emit(doc document, err error) error {
 		s.emitted = true
 		return errors.Join(err, stdoutError(ui.WriteJSON(s.streams.Out, doc)))
 	}
-	if s.global.quiet {
+	var judged *verdict
+	if s.global.quiet || err != nil && !errors.As(err, &judged) {
 		return err
 	}
 	out := &stickyWriter{w: s.streams.Out}

@@ -41,8 +41,11 @@ func (u *usageError) Error() string { return u.err.Error() }
 func (u *usageError) Unwrap() error { return u.err }
 
 // policyError is a policy that cannot be prepared: the diagnostics of all its
-// files.
-type policyError struct{ err error }
+// files, as one error and as a line each.
+type policyError struct {
+	err   error
+	lines []string
+}
 
 func (p *policyError) Error() string { return p.err.Error() }
 func (p *policyError) Unwrap() error { return p.err }

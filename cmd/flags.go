@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -73,7 +74,7 @@ func (o *guardOptions) validate() error {
 			return &usageError{fmt.Errorf("--min-released: %w", err)}
 		}
 	}
-	if o.expectDigest != "" && len(o.expectDigest) != 64 {
+	if b, err := hex.DecodeString(o.expectDigest); err != nil || len(b) != 32 && o.expectDigest != "" {
 		return &usageError{fmt.Errorf("--expect-digest %q is not 64 hexadecimal digits", o.expectDigest)}
 	}
 	return nil
@@ -88,7 +89,7 @@ func amount(text string, whole uint64, absolute func(string) (uint64, error)) (u
 		return absolute(text)
 	}
 	p, err := strconv.ParseFloat(percent, 64)
-	if err != nil || p < 0 || p > 100 {
+	if err != nil || !(p >= 0 && p <= 100) { // NaN is none
 		return 0, fmt.Errorf("%q is not a percentage from 0%% to 100%%", text)
 	}
 	if p == 100 {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,9 +13,7 @@ import (
 	"github.com/lace-store/lace/cmd/internal/ui"
 	"github.com/lace-store/lace/pkg/compact"
 	"github.com/lace-store/lace/pkg/store"
-	"github.com/lace-store/lace/pkg/store/fact"
 	"github.com/lace-store/lace/pkg/store/native"
-	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
 )
@@ -184,84 +181,4 @@ func (d *inspectDocument) text(w io.Writer) {
 		line("problem", "%s", ui.OneLine(d.Problem))
 	}
 	line("next", "%s", ui.OneLine(d.NextCommand))
-}
-
-// recordDocument is one record.
-type recordDocument struct {
-	head
-	ID     uint64      `json:"id"`
-	Hash   string      `json:"hash"`
-	Offset uint64      `json:"offset"`
-	Bytes  uint64      `json:"bytes"`
-	Facts  []fact.Fact `json:"facts"`
-}
-
-func (d *recordDocument) text(w io.Writer) {
-	fmt.Fprintf(w, "#%d %s\n  offset %d, %s\n", d.ID, d.Hash, d.Offset, ui.Size(d.Bytes))
-	for _, f := range d.Facts {
-		fmt.Fprintf(w, "  %s\n", ui.OneLine(f.String()))
-	}
-}
-
-// record prints one record.
-func (o *inspectOptions) record(ctx context.Context, s *session, name, which string) error {
-	doc := &recordDocument{head: newHead("inspect", name), Facts: []fact.Fact{}}
-	dir, err := s.resolveRoot(name, o.lock)
-	if err != nil {
-		return s.emit(doc, err)
-	}
-	x, err := native.Examine(ctx, dir, o.lock.openOptions(s))
-	if err != nil {
-		return s.emit(doc, err)
-	}
-	b, err := doc.load(x, which)
-	if err = errors.Join(err, x.Close()); err != nil {
-		return s.emit(doc, err)
-	}
-	if o.bytes {
-		_, err := s.streams.Out.Write(b)
-		s.emitted = true
-		return stdoutError(err)
-	}
-	return s.emit(doc, nil)
-}
-
-func (d *recordDocument) load(x *native.Examination, which string) ([]byte, error) {
-	if x.Interrupted() {
-		return nil, &store.Error{Kind: store.NeedsResume, Doing: "inspect a record of", Root: d.Root, Found: "a compaction of this root was interrupted", Hint: "lace resume " + d.Root}
-	}
-	id, err := findRecord(x.Table, which)
-	if err != nil {
-		return nil, err
-	}
-	b, row, err := x.Record(id)
-	if err != nil {
-		return nil, err
-	}
-	d.Profile = "native"
-	d.ID, d.Hash, d.Offset, d.Bytes = uint64(id), row.Hash.String(), row.Offset, row.Len
-	if d.Facts, err = fact.Collect(b); err != nil {
-		return nil, &store.Error{Kind: store.CorruptStore, Doing: "inspect", Root: d.Root, ID: id, Hash: row.Hash, Err: err}
-	}
-	return b, nil
-}
-
-// findRecord finds a record by its hash text or #id.
-func findRecord(table *rowlog.Table, which string) (store.RecordID, error) {
-	if text, isID := strings.CutPrefix(which, "#"); isID {
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil || n == 0 || store.Position(n) > table.Position() {
-			return 0, &usageError{fmt.Errorf("record %s: want #1 to #%d", ui.Quote(which), table.Position())}
-		}
-		return store.RecordID(n), nil
-	}
-	h, err := record.ParseHash([]byte(which))
-	if err != nil {
-		return 0, &usageError{fmt.Errorf("record %s is neither a typed hash nor an #id", ui.Quote(which))}
-	}
-	id, ok := table.Lookup(h)
-	if !ok {
-		return 0, &usageError{fmt.Errorf("no record %s in this root", h)}
-	}
-	return id, nil
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -47,7 +48,7 @@ func (o *policyOptions) prepare(s *session) (*policy.Prepared, error) {
 	}
 	prepared, err := policy.Prepare(sources, params)
 	if err != nil {
-		return nil, &policyError{err}
+		return nil, newPolicyError(err)
 	}
 	if !s.global.quiet {
 		for _, w := range prepared.Warnings {
@@ -100,4 +101,15 @@ func (o *policyOptions) sweepOptions(s *session) sweep.Options {
 			s.progress.Update("sweep", done, total, "records")
 		},
 	}
+}
+
+// newPolicyError keeps the diagnostics apart, so that each gets its own line.
+func newPolicyError(err error) *policyError {
+	p := &policyError{err: err}
+	if list := (&policy.Prepared{}).Warnings; errors.As(err, &list) {
+		for _, d := range list {
+			p.lines = append(p.lines, d.Error())
+		}
+	}
+	return p
 }

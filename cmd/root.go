@@ -75,6 +75,7 @@ run that is interrupted at any moment is finished by "lace resume ROOT".`,
 		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return s.prepare(c) },
 	}
+	root.SuggestionsMinimumDistance = 2
 	root.SetIn(s.streams.In)
 	root.SetOut(s.streams.Out)
 	root.SetErr(s.streams.Err)
@@ -118,13 +119,16 @@ func (s *session) prepare(c *cobra.Command) error {
 	return nil
 }
 
-// report says on stderr what went wrong, on one line, and what to do next; in
-// JSON mode it makes sure that stdout carries a document.
+// report says on stderr what went wrong, on one line (a policy: on a line for
+// each mistake), and what to do next; in JSON mode it makes sure that stdout
+// carries a document.
 func (s *session) report(c *cobra.Command, args []string, err error) {
 	if err == nil {
 		return
 	}
-	fmt.Fprintf(s.streams.Err, "lace: %s\n", ui.OneLine(err.Error()))
+	for _, line := range errorLines(err) {
+		fmt.Fprintf(s.streams.Err, "lace: %s\n", ui.OneLine(line))
+	}
 	if hint := hintOf(err); hint != "" {
 		fmt.Fprintf(s.streams.Err, "lace: hint: %s\n", ui.OneLine(hint))
 	}
@@ -139,6 +143,14 @@ func (s *session) report(c *cobra.Command, args []string, err error) {
 		// stdout may be gone; the exit code carries the verdict all the same.
 		_ = ui.WriteJSON(s.streams.Out, &doc)
 	}
+}
+
+func errorLines(err error) []string {
+	var p *policyError
+	if errors.As(err, &p) && len(p.lines) > 0 {
+		return p.lines
+	}
+	return []string{err.Error()}
 }
 
 func hintOf(err error) string {

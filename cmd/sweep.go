@@ -136,7 +136,6 @@ func (o *sweepCommandOptions) judge(doc *sweepDocument) error {
 		return &usageError{err}
 	}
 	if doc.Removed.Bytes < least {
-		doc.Outcome = outcomeSkipped
 		return &verdict{exitNotWorth, fmt.Sprintf("not worth it: %d bytes would be released, --min-released is %d", doc.Removed.Bytes, least)}
 	}
 	return nil
