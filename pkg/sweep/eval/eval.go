@@ -38,6 +38,7 @@ type Evaluator struct {
 	delta     struct{ from, to int }
 	rows      map[string]uint64
 	selected  idSet
+	ranked    map[string]*relation // winners by the text of their TopK
 }
 
 // New returns an evaluator of one module, named in its errors.
@@ -52,6 +53,7 @@ func New(s Store, module string, o Options) *Evaluator {
 		constants: map[string]value{},
 		relations: map[program.PredicateID]*relation{},
 		growing:   map[*relation]bool{},
+		ranked:    map[string]*relation{},
 	}
 	return e
 }
@@ -77,6 +79,9 @@ func (e *Evaluator) Window(p *program.Program, lo, hi store.Position, selected f
 				return Cost{}, err
 			}
 		}
+	}
+	if err := e.rankShared(); err != nil {
+		return Cost{}, err
 	}
 	mark := e.texts.mark()
 	for _, s := range p.Strata {

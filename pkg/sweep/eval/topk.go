@@ -3,6 +3,7 @@ package eval
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/lace-store/lace/pkg/policy/program"
@@ -191,9 +192,37 @@ func (r *ranking) breakTies(sorted []int32) error {
 	return nil
 }
 
-// winners ranks the candidate of a TopK and returns the winners as a relation
-// over the candidate's variables.
+// winners returns the winners of a TopK as a relation over the candidate's
+// variables. A candidate is never windowed, so all windows share them.
 func (e *Evaluator) winners(rule *program.Rule, lit program.TopK) (*relation, error) {
+	key := fmt.Sprint(lit)
+	if rel := e.ranked[key]; rel != nil {
+		return rel, nil
+	}
+	rel, err := e.rank(rule, lit)
+	e.ranked[key] = rel
+	return rel, err
+}
+
+// rankShared ranks for the rules of the window at hand, so that the texts of
+// winners outlive it.
+func (e *Evaluator) rankShared() error {
+	for i := range e.program.Rules {
+		rule := &e.program.Rules[i]
+		for _, lit := range rule.Body {
+			if topK, ok := lit.(program.TopK); ok {
+				e.enter(rule)
+				if _, err := e.winners(rule, topK); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// rank ranks the candidate of a TopK.
+func (e *Evaluator) rank(rule *program.Rule, lit program.TopK) (*relation, error) {
 	columns := distinctVariables(lit.Atom)
 	ranking := e.newRanking(lit, columns)
 	candidate := &program.Rule{

@@ -20,12 +20,32 @@ type Anchors struct{ After, Through string }
 // clones have the ids behind them and say whom they are cloned from. Rules
 // that nothing depends on any more are left out. p is not changed; without
 // anchors it is returned as it is.
+//
+// A helper that is needed for the whole root all the same (it is negated,
+// counted, ranked, or called without the selected record) is not cloned: the
+// windows share its relation, and a clone would derive a part of it again in
+// each (ours; seed 000 derives it anew in each window and clones it too).
 func Rewrite(p *program.Program, a Anchors) *program.Program {
 	if a == (Anchors{}) || p.Select == program.NoPredicate {
 		return p
 	}
+	cloned := rewrite(p, a, nil)
+	whole := make([]bool, len(p.Predicates))
+	for _, s := range cloned.Strata {
+		for _, id := range s.Predicates {
+			if int(id) < len(whole) {
+				whole[id] = id != p.Select
+			}
+		}
+	}
+	return rewrite(p, a, whole)
+}
+
+// rewrite clones what the selected record is passed to, except what is derived
+// for the whole root.
+func rewrite(p *program.Program, a Anchors, whole []bool) *program.Program {
 	w := &rewriter{
-		anchors: a, from: p, clones: map[clone]program.PredicateID{},
+		anchors: a, from: p, whole: whole, clones: map[clone]program.PredicateID{},
 		to: &program.Program{File: p.File, Predicates: slices.Clone(p.Predicates), Select: p.Select, Params: p.Params},
 	}
 	for _, rule := range p.Rules {
@@ -56,6 +76,7 @@ type rewriter struct {
 	anchors Anchors
 	from    *program.Program
 	to      *program.Program
+	whole   []bool         // predicates of from that are derived whole
 	rules   []program.Rule // the selecting ones and those of clones
 	clones  map[clone]program.PredicateID
 	todo    []clone
@@ -96,7 +117,7 @@ func (w *rewriter) restrict(rule program.Rule, position int, head program.Predic
 func (w *rewriter) redirect(call program.Atom, term program.Term) program.PredicateID {
 	id := call.Predicate
 	position := slices.Index(call.Args, term)
-	if w.from.Predicates[id].Base != program.NotBase || position < 0 {
+	if w.from.Predicates[id].Base != program.NotBase || position < 0 || w.whole != nil && w.whole[id] {
 		return id
 	}
 	c := clone{id, position}
