@@ -31,6 +31,11 @@ func (r *run) preflight(plan *Plan) error {
 		return r.ioError("measure the file system of", "", err)
 	}
 	need := plan.Need()
+	if space.CopyOnWrite {
+		// Here a batch takes new blocks before the sync frees the old ones.
+		need += min(plan.Header.Journal, plan.Moved)
+	}
+	r.report.Needed, r.report.Free, r.report.CopyOnWrite = need, space.FreeBytes, space.CopyOnWrite
 	if space.FreeBytes >= 0 && uint64(space.FreeBytes) < need {
 		return noSpace(dir, fmt.Sprintf("%d bytes are free", space.FreeBytes), fmt.Sprintf("%d", need))
 	}

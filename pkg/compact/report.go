@@ -52,6 +52,14 @@ type Report struct {
 	// rows it is made from are gone then.
 	Digest [32]byte
 
+	// Needed is the free space that the run asked for before it began, and Free
+	// what there was, negative when the system does not tell; both are zero
+	// when nothing had to be asked. CopyOnWrite says that an overwrite takes
+	// space there, and that a snapshot may keep what is released.
+	Needed      uint64
+	Free        int64
+	CopyOnWrite bool
+
 	// NotFreed says why the file system gave back less than Released, or is
 	// empty.
 	NotFreed        string

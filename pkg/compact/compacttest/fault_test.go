@@ -56,7 +56,7 @@ func attempts(s *compacttest.Shape) []attempt {
 // it took effect. The run ends with a clear error, leaks nothing, retries no
 // sync, and the next run finishes the work.
 func TestEveryCallFails(t *testing.T) {
-	for seed := uint64(1); seed < 6; seed++ {
+	for seed := uint64(1); seed <= uint64(max(states(50)/10, 1)); seed++ {
 		s := compacttest.NewShape(seed)
 		for _, a := range attempts(s) {
 			for _, after := range []bool{false, true} {

@@ -64,6 +64,9 @@ func (f *forgetfulFile) Sync() error {
 // TestMatrixCatchesOmissions plants protocols that miss one call. A matrix
 // that passes them proves nothing about the real one.
 func TestMatrixCatchesOmissions(t *testing.T) {
+	if underRace {
+		t.Skip("takes minutes under the race detector, and has one goroutine")
+	}
 	sync := func(name string) func(string, string, string) bool {
 		return func(call, at, _ string) bool { return call == "sync" && at == name }
 	}

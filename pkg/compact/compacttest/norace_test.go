@@ -1,0 +1,5 @@
+//go:build !race
+
+package compacttest_test
+
+const underRace = false
