@@ -9,13 +9,12 @@ import (
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/storetest"
 	"github.com/lace-store/lace/pkg/store/vfs"
-	"github.com/lace-store/lace/pkg/store/vfs/osfs"
 )
 
 const testCapacity = 64 << 20
 
 func TestConformance(t *testing.T) {
-	fsys := osfs.New()
+	fsys := quickFS()
 	reopen := func(readOnly bool) func(t *testing.T, closed store.Backend) store.Backend {
 		return func(t *testing.T, closed store.Backend) store.Backend {
 			s, err := native.Open(t.Context(), closed.(*native.Store).Dir(), native.Options{FS: fsys, ReadOnly: readOnly})

@@ -255,3 +255,12 @@ func keepAll(_ context.Context, b store.Backend) (*kept.Set, error) {
 	}
 	return set, nil
 }
+
+// bigBlob is a valid record of more than n bytes.
+func bigBlob(n int) []byte {
+	v, err := record.BuildBlob(nil, make([]byte, n))
+	if err != nil {
+		panic(err)
+	}
+	return v.Bytes()
+}

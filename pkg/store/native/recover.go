@@ -12,8 +12,9 @@ import (
 	"github.com/lace-store/lace/pkg/store/vfs"
 )
 
-// recover loads and checks the log and the glyph line of every record. A torn
-// last row was never acknowledged: a writer truncates it, a reader reports it.
+// recover loads and checks the log and the glyph line of every record; only
+// then anything is changed. A torn last row was never acknowledged: a writer
+// truncates it, a reader reports it.
 func (s *Store) recover(ctx context.Context) error {
 	info, err := s.arena.Stat()
 	if err != nil {
@@ -25,7 +26,7 @@ func (s *Store) recover(ctx context.Context) error {
 			return err
 		}
 	}
-	table, torn, err := loadTable(s.log, s.dir, s.capacity)
+	table, torn, lost, err := s.load()
 	if err != nil {
 		return err
 	}
@@ -36,6 +37,9 @@ func (s *Store) recover(ctx context.Context) error {
 	if s.readOnly {
 		s.tornBytes = torn
 		return nil
+	}
+	if err := s.writeLost(lost); err != nil {
+		return err
 	}
 	return s.truncateTorn(torn)
 }
