@@ -121,11 +121,7 @@ func (o *admitOptions) open(ctx context.Context, s *session, name string) (*nati
 	if err != nil {
 		return nil, err
 	}
-	if open.Capacity = o.capacity.bytes; open.Capacity == 0 {
-		if open.Capacity, err = native.CapacityFrom(os.LookupEnv); err != nil {
-			return nil, &usageError{err}
-		}
-	}
+	open.Capacity, open.LookupEnv = o.capacity.bytes, os.LookupEnv
 	b, err := native.Create(ctx, filepath.Join(parent, filepath.Base(name)), open)
 	if errors.Is(err, store.Integration) { // the capacity is the user's choice
 		return nil, &usageError{err}
