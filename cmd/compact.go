@@ -78,7 +78,7 @@ func (o *compactOptions) run(ctx context.Context, s *session, root string) (docu
 		doc.Outcome = outcomeSkipped
 		return doc, nil
 	}
-	return doc, err
+	return doc, s.stopped(err, root, dir)
 }
 
 func (o *compactOptions) validate() error {
@@ -122,7 +122,7 @@ root without an unfinished compaction there is nothing to do.`,
 				Run:  compact.Options{Progress: s.moveProgress},
 			})
 			doc.fill(report, nil)
-			return s.emit(doc, err)
+			return s.emit(doc, s.stopped(err, args[0], dir))
 		},
 	}
 	o.lock.addFlags(c)

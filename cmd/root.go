@@ -5,7 +5,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lace-store/lace/cmd/internal/ui"
-	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/vfs"
 	"github.com/lace-store/lace/pkg/store/vfs/osfs"
 )
@@ -143,25 +141,6 @@ func (s *session) report(c *cobra.Command, args []string, err error) {
 		// stdout may be gone; the exit code carries the verdict all the same.
 		_ = ui.WriteJSON(s.streams.Out, &doc)
 	}
-}
-
-func errorLines(err error) []string {
-	var p *policyError
-	if errors.As(err, &p) && len(p.lines) > 0 {
-		return p.lines
-	}
-	return []string{err.Error()}
-}
-
-func hintOf(err error) string {
-	var e *store.Error
-	for errors.As(err, &e) {
-		if e.Hint != "" {
-			return e.Hint
-		}
-		err = e.Err
-	}
-	return ""
 }
 
 // rooted wraps the one positional argument ROOT.

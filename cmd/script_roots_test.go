@@ -25,7 +25,7 @@ import (
 )
 
 // fillBatch bounds the bytes admitted in one transaction of fillRoot.
-const fillBatch = 4 << 20
+const fillBatch = 32 << 20
 
 // fillRoot makes a root and admits every record of src.
 func fillRoot(dir string, capacity uint64, src gen.Source) (err error) {
