@@ -1,9 +1,11 @@
 package native
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
+	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
@@ -96,7 +98,8 @@ func isZero(b []byte) bool {
 // is that of the log as it is.
 func (s *Store) load() (table *rowlog.Table, torn uint64, lost []lostRow, err error) {
 	table, torn, err = loadTable(s.log, s.dir, s.capacity)
-	if err == nil || s.readOnly {
+	if s.readOnly || !errors.Is(err, store.CorruptStore) {
+		// A log that cannot be read now is not one that has lost rows.
 		return table, torn, nil, err
 	}
 	restored, torn, lost, why := s.restore()
