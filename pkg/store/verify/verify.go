@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"runtime"
 	"slices"
 
@@ -115,17 +114,6 @@ func Root(ctx context.Context, in Input, opts Options) (Report, error) {
 	}
 	if err := r.findDuplicates(in.Log); err != nil {
 		return r.end(fmt.Errorf("read the record-log: %w", err))
-	}
-	return r.end(nil)
-}
-
-// Run verifies rows that were checked against each other already.
-func Run(ctx context.Context, arena io.ReaderAt, table *rowlog.Table, opts Options) (Report, error) {
-	r := newRun(ctx, arena, math.MaxInt64, table.End(), opts)
-	for i := range uint64(table.Position()) {
-		if r.row(i, table.Row(rowlog.ID(i))) != nil {
-			break
-		}
 	}
 	return r.end(nil)
 }

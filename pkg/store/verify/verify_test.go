@@ -447,22 +447,6 @@ func TestListOfFindingsIsBounded(t *testing.T) {
 	}
 }
 
-func TestRunAgreesWithRoot(t *testing.T) {
-	m := sample(t).clone()
-	m.arena[m.starts[1]+60] ^= 1
-	table, _, err := rowlog.Read(bytes.NewReader(m.log), int64(len(m.log)), uint64(len(m.arena)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for level := range Level(len(Levels())) {
-		a, errA := Root(t.Context(), m.input(), Options{Level: level})
-		b, errB := Run(t.Context(), bytes.NewReader(m.arena), table, Options{Level: level})
-		if fmt.Sprint(a, errA) != fmt.Sprint(b, errB) {
-			t.Errorf("level %s:\n%+v %v\n%+v %v", Levels()[level], a, errA, b, errB)
-		}
-	}
-}
-
 // FuzzRoot verifies any bytes as a root: it never panics, names every row at
 // most once, and finds a fault wherever reading the log finds one.
 func FuzzRoot(f *testing.F) {
