@@ -265,3 +265,49 @@ func TestStopBeforeAnyChange(t *testing.T) {
 		t.Errorf("the root changed (%v):\n%s\n%s", err, before, after)
 	}
 }
+
+// That nobody reads stdout any more ends no compaction half-way and turns no
+// verdict into another one.
+func TestStdoutClosedEarly(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	root, policy := filepath.Join(dir, "root"), filepath.Join(dir, "half.lace")
+	if err := fillRoot(root, 1<<20, &plain{count: 10, size: 100}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(policy, []byte(halfPolicy), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		code int
+		args []string
+	}{
+		{17, []string{"sweep", root, "--dry-run", "-p", policy, "--min-released", "1GiB"}},
+		{17, []string{"sweep", root, "--dry-run", "-p", policy, "--min-released", "1GiB", "--json"}},
+		{15, []string{"compact", root, "-p", policy, "--max-removed", "1", "--json"}},
+		{0, []string{"compact", root, "-p", policy, "--json"}},
+		{0, []string{"compact", root, "-p", policy}},
+		{0, []string{"inspect", root, "#1", "--bytes"}},
+		{2, []string{"--bogus", "--json"}},
+	} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		command := exec.Command("lace", c.args...)
+		command.Stdout = w
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		_ = command.Run() // its code is what counts
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := command.ProcessState.ExitCode(); got != c.code {
+			t.Errorf("lace %s exits %d with stdout closed, want %d", strings.Join(c.args, " "), got, c.code)
+		}
+	}
+	if out := runLace(t, 0, "verify", root, "--json"); !strings.Contains(out, `"records": 5`) {
+		t.Errorf("the compaction did not end: %s", out)
+	}
+}
