@@ -72,6 +72,10 @@ func (s *Store) openIndex(opts Options) {
 	s.reader = index.NewReader(s, s.lists)
 }
 
+// Expect says which queries will be asked again and again, so that the lists
+// of all of them are built in one pass.
+func (s *Store) Expect(queries ...store.Query) { s.lists.Expect(queries...) }
+
 // Execute implements store.Backend.
 func (s *Store) Execute(op store.Op) (store.Result, error) {
 	if s.closed {
