@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"runtime"
+	"slices"
 	"strconv"
 
 	"github.com/lace-store/lace/pkg/policy/program"
@@ -19,6 +20,7 @@ type matcher struct {
 	id      store.RecordID
 	self    []byte
 	parts   [factParts][]byte // of the fact being visited
+	digits  []byte            // its index
 	scratch []byte
 	facts   [][]span // per pattern, then per test: the kept parts of each candidate
 	counts  []int    // candidates of each
@@ -87,21 +89,27 @@ func (m *matcher) gather(rec store.Record) error {
 func (m *matcher) Field(name []byte, index int, value []byte) bool {
 	m.parts[namePart], m.parts[textPart] = name, value
 	m.offer(fieldFact, index)
-	return true
+	return m.wanted()
 }
 
 // Link implements fact.Visitor.
 func (m *matcher) Link(name []byte, index int, data, target []byte) bool {
 	m.parts[namePart], m.parts[textPart], m.parts[targetPart] = name, data, target
 	m.offer(linkFact, index)
-	return true
+	return m.wanted()
 }
 
 // Contains implements fact.Visitor.
 func (m *matcher) Contains(contained []byte) bool {
 	m.parts[targetPart] = contained
 	m.offer(containsFact, 0)
-	return true
+	return m.wanted()
+}
+
+// wanted reports whether more facts can matter: while only the existence of
+// facts is asked for, one of each kind is enough.
+func (m *matcher) wanted() bool {
+	return !m.group.existential || slices.Contains(m.counts, 0)
 }
 
 // offer keeps the fact in parts for every pattern whose constants it has.
@@ -120,9 +128,9 @@ func (m *matcher) offer(kind factKind, index int) {
 
 // offerTo decides about everything but the name.
 func (m *matcher) offerTo(i int, p *pattern, index int) {
-	var digits [20]byte
 	if p.parts[indexPart].form != anyText {
-		m.parts[indexPart] = strconv.AppendInt(digits[:0], int64(index), 10)
+		m.digits = strconv.AppendInt(m.digits[:0], int64(index), 10)
+		m.parts[indexPart] = m.digits
 	}
 	for part := indexPart; part < factParts; part++ {
 		if arg := &p.parts[part]; arg.form == constant && string(arg.text) != string(m.parts[part]) {

@@ -68,12 +68,14 @@ type group struct {
 	patterns []pattern
 	tests    []pattern // must have no match
 	checks   []check
-	tail     int // from this pattern on, one match is as good as all
-	locals   int
-	known    []int // slots whose text is compared, by number
-	outputs  []output
-	outOwner bool // the owner is an output too
-	query    searchQuery
+	// existential groups have patterns that keep no text, and nothing else.
+	existential bool
+	tail        int // from this pattern on, one match is as good as all
+	locals      int
+	known       []int // slots whose text is compared, by number
+	outputs     []output
+	outOwner    bool // the owner is an output too
+	query       searchQuery
 }
 
 // patternMaker turns record atoms into patterns of one group.
@@ -112,6 +114,7 @@ func (e *Evaluator) newGroup(item *groupItem, before, live slotSet) *group {
 	for _, p := range item.prefixes {
 		m.group.checks = append(m.group.checks, check{prefix: true, left: m.operand(p.Term), right: argument{form: constant, text: []byte(p.Start)}})
 	}
+	m.group.existential = len(m.group.tests) == 0 && !slices.ContainsFunc(m.group.patterns, func(p pattern) bool { return len(p.kept) > 0 })
 	m.group.query = e.searchQuery(item, before)
 	return m.group
 }
