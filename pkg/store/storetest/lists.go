@@ -280,9 +280,10 @@ func (s suite) files(t *testing.T, closed store.Backend) []listFile {
 			t.Fatal(err)
 		}
 		for _, e := range entries {
-			if path := filepath.Join(dir, e.Name); e.Type == vfs.Directory {
+			switch path := filepath.Join(dir, e.Name); {
+			case e.Type == vfs.Directory:
 				walk(path)
-			} else {
+			case !strings.HasSuffix(e.Name, vfs.TempSuffix): // leftovers are no lists
 				files = append(files, listFile{fsys, path})
 			}
 		}
