@@ -49,6 +49,23 @@ fuzz:
 clean:
 	rm -rf bin $(BUILD)
 
+# crash, fuzz-sweep and bench-sweep are the long forms of what check runs short:
+# crash states of compaction and resume, random policies against the oracle, and
+# sweeps over a big root in memory.
+STATES ?= 100000
+CASES  ?= 100000
+BIG    ?= 1048576
+.PHONY: crash fuzz-sweep bench-sweep
+crash:
+	LACE_CRASH_STATES=$(STATES) $(GO) test -timeout 0 -run 'Matrix|Survives' ./pkg/compact/... ./pkg/store/native
+	LACE_TEST_LONG=1 $(GO) test -timeout 0 -run 'Killed' ./cmd
+
+fuzz-sweep:
+	$(GO) test -timeout 0 ./pkg/sweep/sweeptest -sweep.cases $(CASES)
+
+bench-sweep:
+	$(GO) test -timeout 0 -run TestBigSweeps -v ./pkg/sweep -sweep.big $(BIG)
+
 # accept is the long acceptance run on real input; it takes some minutes.
 .PHONY: accept
 accept:
