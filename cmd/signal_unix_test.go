@@ -172,7 +172,7 @@ func killing(t *testing.T, root string, kills int, policies ...string) {
 func TestKilledCompactionEndsTheSame(t *testing.T) {
 	t.Parallel()
 	kills := 20
-	if testing.Short() {
+	if testing.Short() || raceDetector { // hashing takes ten times as long
 		kills = 4
 	}
 	root, policy := killRoot(t)
