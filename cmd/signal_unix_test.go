@@ -132,7 +132,13 @@ func killing(t *testing.T, root string, kills int, policies ...string) {
 		clone(t, root, work)
 		for {
 			s := start(t, compact(work)...)
-			time.Sleep(time.Duration(random.Int64N(int64(whole))))
+			delay := whole
+			if killed%2 == 1 {
+				// Aim at the move: opening and sweeping may take most of a run.
+				awaitState(work, whole)
+				delay = whole / 4
+			}
+			time.Sleep(time.Duration(random.Int64N(int64(delay))))
 			_ = s.Process.Kill() // it may have ended
 			code := s.code(t)
 			if code == 0 {
@@ -166,6 +172,16 @@ func killing(t *testing.T, root string, kills int, policies ...string) {
 		t.Errorf("no kill hit the move")
 	}
 	runLace(t, 0, "verify", work, "-q", "--level", "seals")
+}
+
+// awaitState waits until a compaction of the root is behind step B, at most
+// for some time.
+func awaitState(root string, most time.Duration) {
+	for deadline := time.Now().Add(most); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(root, "compaction-state")); err == nil {
+			return
+		}
+	}
 }
 
 // A compaction that is killed at random moments ends byte-identical.
