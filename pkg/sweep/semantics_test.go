@@ -108,6 +108,7 @@ func TestTopK(t *testing.T) {
 		"text order descending":     {"e g", topic + `SelectStoredRecord(R) :- TopK(number(R,t,n),PartitionBy(t),n,'desc','1').`},
 		"unheld are dropped before": {"d g", `SelectStoredRecord(R) :- TopK(RecordLink(R,_,_,_,T),PartitionBy(),AdmitOrder(T),'asc','2').`},
 		"unheld are ranked as text": {"d e f g", `SelectStoredRecord(R) :- TopK(RecordLink(R,_,_,_,T),PartitionBy(T),T,'asc','2').`},
+		"a tuple ranks once":        {"b c d e f g", `at(R,t,i) :- Field(R,'Topic',i,t). SelectStoredRecord(R) :- TopK(at(R,t,_),PartitionBy(t),AdmitOrder(R),'desc','3').`},
 		"repeated variables before": {"", `SelectStoredRecord(R) :- TopK(RecordLink(R,_,_,_,R),PartitionBy(),AdmitOrder(R),'asc','2').`},
 		"winners may be negated":    {"a b d", topic + `newest(R) :- TopK(topic(R,t),PartitionBy(t),AdmitOrder(R),'desc','2'). SelectStoredRecord(R) :- Have(R), not newest(R).`},
 	} {

@@ -23,7 +23,6 @@ type freeGroup struct {
 	keyOnly bool       // the bindings matter through keys alone
 	refused bool       // the relation did not fit
 	memo    *relationStep
-	plan    *plan // derives the relation
 }
 
 func (e *Evaluator) newFreeGroup(rule *program.Rule, item *groupItem, before, live slotSet, s *groupStep) *freeGroup {

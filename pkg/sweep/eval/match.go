@@ -77,6 +77,9 @@ func (m *matcher) gather(rec store.Record) error {
 	if len(m.facts) == 0 {
 		return nil
 	}
+	if err := checkGlyph(rec); err != nil {
+		return err
+	}
 	err := fact.Visit(rec.Bytes, m)
 	runtime.KeepAlive(rec.Owner)
 	if err != nil {

@@ -73,6 +73,9 @@ func (s *session) nameRecords(values []value) error {
 	}
 	slices.Sort(ids)
 	return s.load(slices.Compact(ids), func(rec store.Record) error {
+		if err := checkGlyph(rec); err != nil {
+			return err
+		}
 		h := rec.Hash
 		s.names.texts[rec.ID] = &h
 		return nil

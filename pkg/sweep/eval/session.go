@@ -86,14 +86,22 @@ func (s *session) read(rec store.Record, visit func(store.Record) (bool, error))
 	if err := s.meter.spend(1); err != nil {
 		return false, err
 	}
-	if len(rec.Bytes) < record.GlyphLen || string(rec.Bytes[glyphHash:glyphHash+record.HashLen]) != string(rec.Hash[:]) {
-		return false, &store.Error{Kind: store.Integration, Doing: "read record", ID: rec.ID, Hash: rec.Hash,
-			Found: fmt.Sprintf("a record that begins %.60q", rec.Bytes[:min(len(rec.Bytes), record.GlyphLen)])}
-	}
 	if err := s.known.learn(rec.ID, rec.Hash); err != nil {
 		return false, err
 	}
 	return visit(rec)
+}
+
+// checkGlyph checks that bytes which are about to be used are those of the
+// record that the store says they are.
+func checkGlyph(rec store.Record) error {
+	if len(rec.Bytes) >= record.GlyphLen && string(rec.Bytes[glyphHash:glyphHash+record.HashLen]) == string(rec.Hash[:]) {
+		return nil
+	}
+	return &store.Error{
+		Kind: store.Integration, Doing: "read record", ID: rec.ID, Hash: rec.Hash,
+		Found: fmt.Sprintf("bytes that begin %.60q", rec.Bytes[:min(len(rec.Bytes), record.GlyphLen)]),
+	}
 }
 
 // load visits records that are held, by id, in batches of one block.
