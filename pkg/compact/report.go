@@ -12,6 +12,8 @@ type Options struct {
 	Progress func(Progress)
 	// Now is the clock of the phase times; nil is time.Now.
 	Now func() time.Time
+	// CarryDamaged lets a resume move records that were damaged before.
+	CarryDamaged bool
 	// Buffer and WorthGap are passed to the mover; zero is its default.
 	Buffer   int
 	WorthGap uint64
@@ -69,6 +71,8 @@ type Report struct {
 	Written         uint64 // bytes written to any file
 	// TrustedRows are plan rows that only their destination could prove.
 	TrustedRows []uint64
+	// DamagedRows are plan rows that were moved although nothing proves them.
+	DamagedRows []uint64
 	Phases      []PhaseTime
 }
 

@@ -93,12 +93,9 @@ func Resume(ctx context.Context, p Profile, table *rowlog.Table, found Files, op
 }
 
 func (r *run) resume(ctx context.Context, table *rowlog.Table, found Files) error {
-	state, err := ReadState(r.profile.FS(), r.profile.Dir())
+	state, err := readMoveState(r.profile.FS(), r.profile.Dir())
 	if err != nil {
 		return err
-	}
-	if state.Phase != format.Move {
-		return corruptFile(r.profile.Dir(), root.State, "", fmt.Sprintf("phase %s", state.Phase), "move, the phase of this profile")
 	}
 	file, rows, err := r.openPlan(table, state.Cursor)
 	if err != nil {
@@ -116,6 +113,15 @@ func (r *run) resume(ctx context.Context, table *rowlog.Table, found Files) erro
 	}
 	r.report.Outcome = Resumed
 	return r.finish()
+}
+
+// readMoveState reads a state of the phase that filesystem profiles have.
+func readMoveState(fsys vfs.FS, dir string) (format.State, error) {
+	s, err := ReadState(fsys, dir)
+	if err == nil && s.Phase != format.Move {
+		err = corruptFile(dir, root.State, "", fmt.Sprintf("phase %s", s.Phase), "move, the phase of this profile")
+	}
+	return s, err
 }
 
 // ReadState reads compaction-state.

@@ -89,7 +89,7 @@ func (r *run) forward(ctx context.Context, rows *move.Plan, cursor format.RowInd
 	r.startPhase("move")
 	r.mover = move.New(move.Config{
 		FS: r.profile.FS(), Dir: r.profile.Dir(), Arena: r.profile.Arena(), Plan: rows,
-		Buffer: r.opts.Buffer, WorthGap: r.opts.WorthGap,
+		Buffer: r.opts.Buffer, WorthGap: r.opts.WorthGap, CarryDamaged: r.opts.CarryDamaged,
 		Progress: func(done, total uint64) { r.progress(done, total, "bytes") },
 	})
 	defer r.takeStats()
@@ -212,7 +212,7 @@ func (r *run) describe(plan *Plan) {
 
 func (r *run) takeStats() {
 	s := r.mover.Stats()
-	r.report.Journaled, r.report.TrustedRows = s.Journaled, s.Trusted
+	r.report.Journaled, r.report.TrustedRows, r.report.DamagedRows = s.Journaled, s.Trusted, s.Damaged
 	r.report.Written += s.Written
 }
 

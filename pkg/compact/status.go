@@ -22,7 +22,7 @@ type Status struct {
 // ReadStatus reads the state of an interrupted compaction and believes the
 // plan only after the checks of a resume. It writes nothing.
 func ReadStatus(fsys vfs.FS, dir string, table *rowlog.Table) (Status, error) {
-	state, err := ReadState(fsys, dir)
+	state, err := readMoveState(fsys, dir)
 	if err != nil {
 		return Status{}, err
 	}
@@ -63,7 +63,7 @@ func (s *Status) measure(rows *move.Plan, first format.RowIndex) error {
 // Prove hashes every plan row of an interrupted compaction where a resume
 // would look for it. It writes nothing.
 func Prove(ctx context.Context, fsys vfs.FS, dir string, arena vfs.File, table *rowlog.Table, progress func(done, total uint64)) (move.Proof, error) {
-	state, err := ReadState(fsys, dir)
+	state, err := readMoveState(fsys, dir)
 	if err != nil {
 		return move.Proof{}, err
 	}

@@ -123,6 +123,7 @@ func TestDamageIsCorruptStore(t *testing.T) {
 		"state of zeros":                 {root.State, func(b []byte) []byte { clear(b); return b }},
 		"another phase":                  {root.State, func([]byte) []byte { return []byte("reload 2\n") }},
 		"a cursor behind the plan":       {root.State, func([]byte) []byte { return []byte("move 8\n") }},
+		"a cursor too far":               {root.State, func([]byte) []byte { return []byte("move 6\n") }},
 		"a cursor not canonical":         {root.State, func([]byte) []byte { return []byte("move 03\n") }},
 		"empty journal":                  {root.Journal, cut(0)},
 		"journal of a later batch":       {root.Journal, put(0, 6)},
@@ -305,5 +306,51 @@ func TestFilesWithoutAState(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestDamagedRecordIsCarried: a record that was damaged before the compaction
+// moves in a run that nothing interrupts, so an interruption must not lock the
+// root for ever. A resume refuses it unless it is told to carry it along.
+func TestDamagedRecordIsCarried(t *testing.T) {
+	s := scripted()
+	fsys := atThirdMove(t, s)
+	state, err := compact.ReadState(fsys, compacttest.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var row format.PlanRow
+	edit(t, fsys, root.Plan, func(b []byte) []byte {
+		row, err = format.DecodePlanRow(b[format.PlanHeaderLen+format.PlanRowLen*int(state.Cursor):])
+		return b
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := fsys.OpenFile(at(root.Records), vfs.ReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, end := range []uint64{row.EndOld(), row.EndNew()} {
+		if _, err := f.WriteAt([]byte{0}, int64(end-1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, s, fsys)
+
+	carry := settings(s)
+	carry.Run.CarryDamaged = true
+	report, err := compacttest.Plain{}.Resume(t.Context(), fsys, compacttest.Dir, carry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.DamagedRows) != 1 || report.DamagedRows[0] != uint64(state.Cursor) {
+		t.Errorf("damaged rows %v, want [%d]", report.DamagedRows, state.Cursor)
+	}
+	if report.Outcome != compact.Resumed {
+		t.Errorf("outcome %s", report.Outcome)
 	}
 }

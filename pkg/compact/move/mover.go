@@ -31,6 +31,9 @@ type Config struct {
 	Buffer int
 	// WorthGap is the gap from which on a batch without journal pays.
 	WorthGap uint64
+	// CarryDamaged lets Recover move a row that no place proves, if its glyph
+	// line is intact, as a run that is not interrupted does.
+	CarryDamaged bool
 	// Progress, unless nil, is told the bytes of rows at their new place.
 	Progress func(done, total uint64)
 }
@@ -41,6 +44,7 @@ type Stats struct {
 	Journaled uint64   // of rows copied to a journal
 	Written   uint64   // to any file
 	Trusted   []uint64 // plan rows that only their destination could prove
+	Damaged   []uint64 // plan rows that were moved although nothing proves them
 }
 
 // Mover moves the rows of one plan.

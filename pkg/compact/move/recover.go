@@ -18,6 +18,9 @@ func (m *Mover) Recover(cursor format.RowIndex) (next format.RowIndex, err error
 	if err != nil {
 		return 0, m.wrap(root.Plan, err)
 	}
+	if err := m.checkCursor(cursor); err != nil {
+		return 0, err
+	}
 	j, err := m.openJournal(c)
 	if err != nil {
 		return 0, err
@@ -27,6 +30,27 @@ func (m *Mover) Recover(cursor format.RowIndex) (next format.RowIndex, err error
 	}
 	next, err = m.redoFromJournal(j)
 	return next, errors.Join(err, j.file.Close())
+}
+
+// checkCursor checks that the last row that the state counts as moved begins
+// with its glyph line at its new place. A cursor that is too far would lose
+// every row that it skips.
+func (m *Mover) checkCursor(cursor format.RowIndex) error {
+	if cursor == 0 {
+		return nil
+	}
+	r, err := m.cfg.Plan.Row(cursor - 1)
+	if err != nil {
+		return m.wrap(root.Plan, err)
+	}
+	ok, err := hasGlyph(m.cfg.Arena, int64(r.OffsetNew), r)
+	if err != nil {
+		return m.wrap(root.Records, err)
+	}
+	if !ok {
+		return m.corrupt(cursor-1, r, fmt.Sprintf("the state counts this row as moved (cursor %d), but its new place does not hold it", cursor))
+	}
+	return nil
 }
 
 // redoFromArena redoes a batch without live journal: every row from the cursor
@@ -162,7 +186,42 @@ func (m *Mover) resolve(i format.RowIndex, r format.PlanRow, j *liveJournal, tri
 			return 0, m.wrap(root.Records, err)
 		}
 	}
+	if m.cfg.CarryDamaged {
+		source, ok, err := m.intactGlyph(i, r, j, tries)
+		if err != nil {
+			return 0, m.wrap(root.Records, err)
+		}
+		if ok {
+			m.stats.Damaged = append(m.stats.Damaged, uint64(i))
+			return source, nil
+		}
+	}
 	return 0, m.corrupt(i, r, "neither the journal, nor the old place, nor the new place holds this record")
+}
+
+// intactGlyph finds the first source, the destination aside, that begins with
+// the glyph line of a row: its record was damaged before it was to move.
+func (m *Mover) intactGlyph(i format.RowIndex, r format.PlanRow, j *liveJournal, tries []rowSource) (rowSource, bool, error) {
+	for _, source := range tries {
+		if source == atDestination {
+			continue
+		}
+		in, at := m.source(source, i, r, j)
+		if ok, err := hasGlyph(in, at, r); ok || err != nil {
+			return source, ok, err
+		}
+	}
+	return 0, false, nil
+}
+
+// hasGlyph reports whether the glyph line of a row lies at an offset.
+func hasGlyph(in io.ReaderAt, at int64, r format.PlanRow) (bool, error) {
+	glyph := make([]byte, min(record.GlyphLen, r.Len))
+	if n, err := in.ReadAt(glyph, at); err != nil && (n < len(glyph) || !errors.Is(err, io.EOF)) {
+		return false, fmt.Errorf("read the glyph line at offset %d: %w", at, err)
+	}
+	got, err := record.ParseGlyphLine(glyph)
+	return err == nil && got == r.Hash, nil
 }
 
 func (m *Mover) source(s rowSource, i format.RowIndex, r format.PlanRow, j *liveJournal) (io.ReaderAt, int64) {

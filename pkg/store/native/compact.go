@@ -22,6 +22,9 @@ import (
 // garbage collector has to find that no record holds it.
 const mappingWait = 5 * time.Second
 
+// probeTries is how many collections the first probe of arena-lock is worth.
+const probeTries = 3
+
 // Choose decides what to retain, with a store that is open only during the
 // call. It must keep no record that the store returned.
 type Choose func(ctx context.Context, b store.Backend) (*kept.Set, error)
@@ -34,7 +37,10 @@ type CompactOptions struct {
 	JournalSize uint64
 	// Approve, unless nil, may refuse a plan before anything is changed.
 	Approve func(*compact.Plan) error
-	Run     compact.Options
+	// DiscardUnlisted lets a compaction go on although a whole record lies
+	// behind the end of record-log.
+	DiscardUnlisted bool
+	Run             compact.Options
 }
 
 // Compact removes what choose leaves out, in place, or finishes the compaction
@@ -134,11 +140,16 @@ func sweepOwned(ctx context.Context, own *Ownership, opts CompactOptions, choose
 	}
 	table, released := s.table, s.MappingReleased()
 	var set *kept.Set
-	err = mmap.Guard(func() error {
-		var err error
-		set, err = choose(ctx, s)
-		return err
-	})
+	if !opts.DiscardUnlisted {
+		err = s.refuseUnlisted()
+	}
+	if err == nil {
+		err = mmap.Guard(func() error {
+			var err error
+			set, err = choose(ctx, s)
+			return err
+		})
+	}
 	if err = errors.Join(err, s.Close()); err != nil {
 		return nil, err
 	}
@@ -162,6 +173,27 @@ func sweepOwned(ctx context.Context, own *Ownership, opts CompactOptions, choose
 	return plan, nil
 }
 
+// refuseUnlisted refuses a root in which a whole record, proven by its digests,
+// lies right behind the end of record-log. An admission that was interrupted
+// leaves that, but so does a log that lost rows, and a compaction would release
+// the bytes of every record that those rows named.
+func (s *Store) refuseUnlisted() error {
+	end := s.table.End()
+	if end >= s.capacity {
+		return nil
+	}
+	row, err := s.rowAt(end)
+	if err != nil {
+		return nil // residue that is no record
+	}
+	return &store.Error{
+		Kind: store.Guarded, Doing: "compact", Root: s.dir, Path: s.path(root.Records),
+		Where: fmt.Sprintf("offset %d", end), Hash: row.Hash,
+		Found: "a whole record lies behind the end of record-log: an admission was interrupted, or record-log lost rows",
+		Hint:  "nothing was changed; when record-log is as it should be, say --discard-unlisted",
+	}
+}
+
 // awaitMapping waits until nothing holds the mapping of a closed store.
 func awaitMapping(dir string, released <-chan struct{}) error {
 	wait := time.Duration(0) // nothing to collect is the common case
@@ -179,9 +211,16 @@ func awaitMapping(dir string, released <-chan struct{}) error {
 	}
 }
 
-// probeArena takes arena-lock exclusively and gives it back.
+// probeArena takes arena-lock exclusively and gives it back. It gives the
+// garbage collector a chance first to find records of a closed store of this
+// process that nobody can reach any more.
 func (o *Ownership) probeArena() error {
 	f, err := o.lockArena(vfs.ExclusiveLock)
+	for tries := 0; tries < probeTries && errors.Is(err, store.Busy); tries++ {
+		runtime.GC()
+		time.Sleep(lockPoll)
+		f, err = o.lockArena(vfs.ExclusiveLock)
+	}
 	if err != nil {
 		return err
 	}
