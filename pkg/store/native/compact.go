@@ -13,6 +13,7 @@ import (
 	"github.com/lace-store/lace/pkg/mmap"
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/kept"
+	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
 	"github.com/lace-store/lace/pkg/store/vfs"
@@ -183,8 +184,12 @@ func (s *Store) refuseUnlisted() error {
 		return nil
 	}
 	row, err := s.rowAt(end)
-	if err != nil {
+	var form *record.FormatError
+	if errors.As(err, &form) {
 		return nil // residue that is no record
+	}
+	if err != nil {
+		return ioError("look behind the end of", s.dir, s.path(root.Records), err)
 	}
 	return &store.Error{
 		Kind: store.Guarded, Doing: "compact", Root: s.dir, Path: s.path(root.Records),
