@@ -67,7 +67,7 @@ func (s *Store) classify(records []store.NewRecord) ([]store.StoreOutcome, []row
 }
 
 func (s *Store) checkNew(row rowlog.Row, r store.NewRecord, i int) error {
-	if _, err := record.ParseHash(r.Hash[:]); err != nil || r.Body == nil || row.Validate() != nil {
+	if _, err := record.ParseHash(r.Hash[:]); err != nil || r.Body == nil || row.Validate() != nil || r.Len > record.MaxRecordLen {
 		return &store.Error{
 			Kind: store.Integration, Doing: "admit", Root: s.dir, Where: fmt.Sprintf("input %d", i),
 			Found: fmt.Sprintf("a record of %d bytes under hash %q", r.Len, r.Hash[:]), Want: "a validated record", Err: err,

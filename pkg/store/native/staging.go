@@ -36,6 +36,12 @@ func (s *Store) Stage(want record.Hash, length uint64, r io.Reader) (*Staged, er
 	if s.readOnly {
 		return nil, &store.Error{Kind: store.Integration, Doing: "stage", Root: s.dir, Found: "a read-only opening"}
 	}
+	if length > record.MaxRecordLen {
+		return nil, &store.Error{
+			Kind: store.Integration, Doing: "stage", Root: s.dir, Hash: want,
+			Found: fmt.Sprintf("%d bytes", length), Want: fmt.Sprintf("at most the %d of the longest record", record.MaxRecordLen),
+		}
+	}
 	if err := s.makeStage(); err != nil {
 		return nil, err
 	}
