@@ -20,6 +20,15 @@ type compactOptions struct {
 	guards      guardOptions
 	lock        lockOptions
 	journalSize sizeFlag
+	carry       carryOptions
+	discard     bool
+}
+
+// carryOptions are the flags of both commands that finish a compaction.
+type carryOptions struct{ damaged bool }
+
+func (o *carryOptions) addFlags(c *cobra.Command) {
+	c.Flags().BoolVar(&o.damaged, "carry-damaged", false, "resume although a record was damaged before it was to move; it moves as it is")
 }
 
 func newCompactCommand(s *session) *cobra.Command {
@@ -41,6 +50,8 @@ policies. Nothing is ever asked: a guard that refuses says why and exits 15.`,
 	o.policies.addFlags(c)
 	o.guards.addFlags(c)
 	o.lock.addFlags(c)
+	o.carry.addFlags(c)
+	c.Flags().BoolVar(&o.discard, "discard-unlisted", false, "go on although whole records lie behind the end of record-log, and release them")
 	c.Flags().Var(&o.journalSize, "journal-size", "most bytes of a batch and its journal, at least one maximum record")
 	return c
 }
@@ -68,10 +79,11 @@ func (o *compactOptions) run(ctx context.Context, s *session, root string) (docu
 		return result.Kept, err
 	}
 	report, err := native.Compact(ctx, dir, native.CompactOptions{
-		Open:        o.lock.openOptions(s),
-		JournalSize: o.journalSize.bytes,
-		Approve:     o.guards.approve(root),
-		Run:         compact.Options{Progress: s.moveProgress},
+		Open:            o.lock.openOptions(s),
+		JournalSize:     o.journalSize.bytes,
+		Approve:         o.guards.approve(root),
+		DiscardUnlisted: o.discard,
+		Run:             compact.Options{Progress: s.moveProgress, CarryDamaged: o.carry.damaged},
 	}, choose)
 	doc.fill(report, totals)
 	if errors.Is(err, errNotWorth) {
@@ -100,7 +112,10 @@ func (s *session) tally(ctx context.Context, b store.Backend, set *kept.Set) (*t
 }
 
 // resumeOptions are the flags of lace resume.
-type resumeOptions struct{ lock lockOptions }
+type resumeOptions struct {
+	lock  lockOptions
+	carry carryOptions
+}
 
 func newResumeCommand(s *session) *cobra.Command {
 	o := &resumeOptions{}
@@ -119,13 +134,14 @@ root without an unfinished compaction there is nothing to do.`,
 			}
 			report, err := native.Resume(c.Context(), dir, native.CompactOptions{
 				Open: o.lock.openOptions(s),
-				Run:  compact.Options{Progress: s.moveProgress},
+				Run:  compact.Options{Progress: s.moveProgress, CarryDamaged: o.carry.damaged},
 			})
 			doc.fill(report, nil)
 			return s.emit(doc, s.stopped(err, args[0], dir))
 		},
 	}
 	o.lock.addFlags(c)
+	o.carry.addFlags(c)
 	return c
 }
 

@@ -37,6 +37,7 @@ type compactDocument struct {
 	WrittenBytes   uint64      `json:"written_bytes"`
 	AllocatedBytes [2]uint64   `json:"allocated_bytes_before_after"`
 	TrustedRows    []uint64    `json:"trusted_rows,omitempty"`
+	DamagedRows    []uint64    `json:"damaged_rows,omitempty"`
 	Phases         []phaseBody `json:"phases"`
 }
 
@@ -63,7 +64,7 @@ func (d *compactDocument) fill(r compact.Report, t *tallies) {
 	d.ReleasedBytes, d.Release, d.NotFreedReason = r.Released, string(r.Release), r.NotFreed
 	d.MovedBytes, d.JournaledBytes, d.WrittenBytes = r.Moved, r.Journaled, r.Written
 	d.AllocatedBytes = [2]uint64{r.AllocatedBefore, r.AllocatedAfter}
-	d.TrustedRows = r.TrustedRows
+	d.TrustedRows, d.DamagedRows = r.TrustedRows, r.DamagedRows
 	for _, p := range r.Phases {
 		d.Phases = append(d.Phases, phaseBody{p.Name, p.Seconds})
 	}
@@ -103,6 +104,9 @@ func (d *compactDocument) text(w io.Writer) {
 	fmt.Fprintf(w, "  %-9s %s (%s)\n", "released", ui.Size(d.ReleasedBytes), d.Release)
 	if d.NotFreedReason != "" {
 		fmt.Fprintf(w, "  %-9s %s\n", "note", d.NotFreedReason)
+	}
+	if len(d.DamagedRows) > 0 {
+		fmt.Fprintf(w, "  %-9s %d records were damaged before, and moved as they are; lace verify lists them\n", "note", len(d.DamagedRows))
 	}
 	if len(d.TrustedRows) > 0 {
 		fmt.Fprintf(w, "  %-9s %d records were found only at their new place, and were written again\n", "note", len(d.TrustedRows))

@@ -75,8 +75,17 @@ func readConfig(known []string, explicit string) (*viper.Viper, error) {
 		explicit = os.Getenv("LACE_CONFIG")
 	}
 	for _, path := range configPlaces(explicit) {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && path != explicit {
+		info, err := os.Stat(path)
+		if path != explicit && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
+			// What another user has at a usual place is none of this run's
+			// settings: HOME is often inherited.
 			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("configuration %s: %w", path, err)
+		}
+		if !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("configuration %s: not a regular file", path)
 		}
 		file := viper.New()
 		file.SetConfigFile(path)

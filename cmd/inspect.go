@@ -80,6 +80,9 @@ type inspectDocument struct {
 	NextCommand    string          `json:"next_command"`
 }
 
+// residueNote is how many bytes behind the last record inspect mentions.
+const residueNote = 1 << 20
+
 // The states of a root.
 const (
 	stateHealthy     = "healthy"
@@ -170,6 +173,9 @@ func (d *inspectDocument) text(w io.Writer) {
 	}
 	if d.TornBytes > 0 {
 		line("torn row", "%d bytes of a row that was never admitted; the next writer cuts them off", d.TornBytes)
+	}
+	if behind := d.AllocatedBytes - min(d.AllocatedBytes, d.Bytes); d.State == stateHealthy && behind > residueNote {
+		line("behind", "%s allocated behind the last record: residue of failed writes, or record-log lost rows", ui.Size(behind))
 	}
 	if c := d.Compaction; c != nil {
 		line("compaction", "phase %s, row %s of %s, %.1f%%, %s left to move", c.Phase, ui.Count(c.Cursor), ui.Count(c.Rows), c.Percent, ui.Size(c.BytesLeft))

@@ -13,6 +13,10 @@ import (
 // alias names the same locks, and refuses file systems whose locks or mappings
 // are not dependable.
 func (s *session) resolveRoot(root string, lock lockOptions) (string, error) {
+	if root == "" {
+		// An empty shell variable must not name the current directory.
+		return "", &usageError{errors.New("ROOT is empty")}
+	}
 	dir, err := filepath.EvalSymlinks(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", &store.Error{Kind: store.NotRoot, Doing: "open", Root: root, Found: "nothing here", Want: "a Lace root", Err: err}

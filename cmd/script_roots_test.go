@@ -127,7 +127,8 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // damage changes a root in one of the ways that a reader must notice:
-// `damage ROOT flip|gap|overlap|duplicate ID`, or `damage ROOT torn BYTES`.
+// `damage ROOT flip|gap|overlap|duplicate ID`, `damage ROOT torn BYTES`, or
+// `damage ROOT shorter ROWS`.
 func damage(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: damage ROOT KIND N")
@@ -137,6 +138,10 @@ func damage(ts *testscript.TestScript, neg bool, args []string) {
 	log := filepath.Join(ts.MkAbs(args[0]), "record-log")
 	rows, err := os.ReadFile(log)
 	ts.Check(err)
+	if args[1] == "shorter" {
+		ts.Check(os.WriteFile(log, rows[:len(rows)-n*rowlog.RowLen], 0o666))
+		return
+	}
 	if args[1] == "torn" {
 		ts.Check(os.WriteFile(log, append(rows, bytes.Repeat([]byte{0xff}, n)...), 0o666))
 		return

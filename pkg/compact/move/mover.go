@@ -266,7 +266,7 @@ func (m *Mover) wrap(name string, err error) error {
 	return e
 }
 
-func (m *Mover) corrupt(i format.RowIndex, r format.PlanRow, found string) error {
+func (m *Mover) corrupt(i format.RowIndex, r format.PlanRow, found string) *store.Error {
 	return &store.Error{
 		Kind: store.CorruptStore, Doing: "move rows of", Root: m.cfg.Dir, Path: filepath.Join(m.cfg.Dir, root.Records),
 		Where: fmt.Sprintf("plan row %d (old offset %d, new offset %d)", i, r.OffsetOld, r.OffsetNew),

@@ -196,7 +196,9 @@ func (m *Mover) resolve(i format.RowIndex, r format.PlanRow, j *liveJournal, tri
 			return source, nil
 		}
 	}
-	return 0, m.corrupt(i, r, "neither the journal, nor the old place, nor the new place holds this record")
+	err := m.corrupt(i, r, "neither the journal, nor the old place, nor the new place holds this record")
+	err.Hint = "nothing was written; if this record was damaged before, lace resume " + m.cfg.Dir + " --carry-damaged moves it as it is"
+	return 0, err
 }
 
 // intactGlyph finds the first source, the destination aside, that begins with

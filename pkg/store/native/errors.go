@@ -3,6 +3,7 @@ package native
 import (
 	"context"
 	"errors"
+	"io/fs"
 
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/vfs"
@@ -13,6 +14,9 @@ import (
 func ioError(doing, dir, path string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return &store.Error{Kind: store.Interrupted, Doing: doing, Root: dir, Path: path, Err: err}
+	}
+	if p, ok := err.(*fs.PathError); ok {
+		err = p.Err // the path and what was done stand in the error already
 	}
 	e := &store.Error{Kind: store.Store, Doing: doing, Root: dir, Path: path, Err: err}
 	if vfs.NoSpace(err) {
