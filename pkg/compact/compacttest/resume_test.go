@@ -354,3 +354,58 @@ func TestDamagedRecordIsCarried(t *testing.T) {
 		t.Errorf("outcome %s", report.Outcome)
 	}
 }
+
+// TestDamagedJournalIsMended: a journal copy that is damaged sends recovery to
+// the row's old range, which the row may be about to overwrite itself. A kill
+// at any call of that recovery must still leave a whole copy.
+func TestDamagedJournalIsMended(t *testing.T) {
+	s := scripted()
+	small := settings(s)
+	small.Run.Buffer = 64 // a row is written in several calls
+	killed := interrupted(t, s, faultfs.On(faultfs.Write, root.Records), 1)
+	var plan []format.PlanRow
+	edit(t, killed, root.Plan, func(b []byte) []byte {
+		for at := format.PlanHeaderLen; at < len(b); at += format.PlanRowLen {
+			row, err := format.DecodePlanRow(b[at:])
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan = append(plan, row)
+		}
+		return b
+	})
+	var ends []int // of each journaled row in the journal
+	edit(t, killed, root.Journal, func(b []byte) []byte {
+		first := int(binary.LittleEndian.Uint64(b))
+		for at := format.JournalHeaderLen; at < len(b); {
+			at += format.JournalEntryLen + int(plan[first+len(ends)].Len)
+			ends = append(ends, at)
+		}
+		return b
+	})
+	for _, end := range ends {
+		base := killed.Clone()
+		edit(t, base, root.Journal, flip(end-1))
+		for n, fired := 1, true; fired; n++ {
+			fsys := base.Clone()
+			first, seen := faultfs.New(fsys, compacttest.Dir), 0
+			fault := first.Inject(faultfs.Fault{Err: crashfs.ErrCrashed, KeepFailing: true, Match: func(c faultfs.Call) bool {
+				if faultfs.Changing(c) {
+					seen++
+				}
+				return seen >= n
+			}})
+			_, err := compacttest.Plain{}.Resume(t.Context(), first, compacttest.Dir, small)
+			if fired = fault.Fired() > 0; !fired && err != nil {
+				t.Fatal(err)
+			}
+			after := fsys.Clone()
+			if _, err := (compacttest.Plain{}).Resume(t.Context(), after, compacttest.Dir, small); err != nil {
+				t.Fatalf("copy that ends at %d damaged, killed at changing call %d: %v", end, n, err)
+			}
+			if err := (compacttest.Plain{}).Open(t.Context(), after, compacttest.Dir); err != nil {
+				t.Fatalf("killed at changing call %d, then resumed: %v", n, err)
+			}
+		}
+	}
+}

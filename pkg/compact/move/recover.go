@@ -8,6 +8,7 @@ import (
 	"github.com/lace-store/lace/pkg/compact/format"
 	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/store/root"
+	"github.com/lace-store/lace/pkg/store/vfs"
 )
 
 // Recover redoes the batch that an interruption may have left half done, from
@@ -83,6 +84,11 @@ func (m *Mover) redoFromJournal(j *liveJournal) (format.RowIndex, error) {
 	if err != nil {
 		return 0, err
 	}
+	if len(found) > 0 {
+		if err := m.mendJournal(j, found); err != nil {
+			return 0, err
+		}
+	}
 	out := outWriter{m: m, offset: j.firstRow.OffsetNew}
 	for i := j.first; i < j.end; i++ {
 		r, err := m.cfg.Plan.Row(i)
@@ -98,6 +104,43 @@ func (m *Mover) redoFromJournal(j *liveJournal) (format.RowIndex, error) {
 		return 0, m.wrap(root.Records, err)
 	}
 	return j.end, m.settle(j.end)
+}
+
+// mendJournal durably replaces a live journal in which some copies are damaged
+// by one that is whole (seed 000: recovery rewrites that batch's journal).
+// Without this, a crash while such a row is written over its own old range
+// would leave no whole copy of it. Nothing was written yet, and the replacement
+// is atomic, so that the journal is live at every moment.
+func (m *Mover) mendJournal(j *liveJournal, found sources) error {
+	err := vfs.Replace(m.cfg.FS, m.cfg.Dir, root.Journal, func(w io.Writer) error {
+		if _, err := w.Write(format.JournalHeader{First: j.first}.AppendTo(nil)); err != nil {
+			return err
+		}
+		for i := j.first; i < j.end; i++ {
+			r, err := m.cfg.Plan.Row(i)
+			if err != nil {
+				return err
+			}
+			if _, err := w.Write(format.JournalEntry{Index: i}.AppendTo(nil)); err != nil {
+				return err
+			}
+			in, at := m.source(found.at(i, inJournal), i, r, j)
+			err = m.pieces(in, at, r.Len, func(b []byte) error {
+				_, err := w.Write(b)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			m.stats.Journaled += r.Len
+			m.stats.Written += r.Len + format.JournalEntryLen
+		}
+		return nil
+	})
+	if err != nil {
+		return m.wrap(root.Journal, err)
+	}
+	return nil
 }
 
 // rowSource says where a row of the interrupted batch verifies.
