@@ -122,17 +122,10 @@ func DecodePlanRow(src []byte) (PlanRow, error) {
 	if len(src) < PlanRowLen {
 		return PlanRow{}, fmt.Errorf("plan row has %d bytes, want %d", len(src), PlanRowLen)
 	}
-	h, err := record.ParseHash(src[:record.HashLen])
-	if err != nil {
+	if _, err := record.ParseHash(src[:record.HashLen]); err != nil {
 		return PlanRow{}, err
 	}
-	r := PlanRow{
-		Hash:      h,
-		OffsetOld: binary.LittleEndian.Uint64(src[48:]),
-		OffsetNew: binary.LittleEndian.Uint64(src[56:]),
-		Len:       binary.LittleEndian.Uint64(src[64:]),
-	}
-	return r, r.Validate()
+	return DecodeCheckedPlanRow(src)
 }
 
 // Validate checks what the row can be checked for by itself.
