@@ -9,7 +9,7 @@ import (
 // What part of the records in its range a constraint is expected to leave.
 // Only the order of these figures matters.
 const (
-	exactShare  = 1.0 / 64
+	exactShare  = 1.0 / 16
 	prefixShare = 1.0 / 8
 	namedShare  = 1.0 / 4
 	targetShare = 1.0 / 1024

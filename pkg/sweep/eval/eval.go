@@ -39,6 +39,8 @@ type Evaluator struct {
 	rows      map[string]uint64
 	selected  idSet
 	ranked    map[string]*relation // winners by the text of their TopK
+	matches   map[string]*relation // of groups over the whole root; nil when too many
+	keepTexts bool                 // what was derived in this window is for all
 }
 
 // New returns an evaluator of one module, named in its errors.
@@ -54,6 +56,7 @@ func New(s Store, module string, o Options) *Evaluator {
 		relations: map[program.PredicateID]*relation{},
 		growing:   map[*relation]bool{},
 		ranked:    map[string]*relation{},
+		matches:   map[string]*relation{},
 	}
 	return e
 }
@@ -107,7 +110,10 @@ func (e *Evaluator) forgetWindow(mark textMark) {
 			delete(e.relations, id)
 		}
 	}
-	e.texts.cut(mark)
+	if !e.keepTexts {
+		e.texts.cut(mark)
+	}
+	e.keepTexts = false
 }
 
 // begin resolves the constants of the rules, anchors among them, in one batch,

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/lace-store/lace/pkg/policy/program"
@@ -12,7 +13,8 @@ import (
 // more different searches than one block may make, in one of two ways:
 //
 //   - its matches over the whole range are kept as a relation, which then
-//     serves all further blocks too, as long as that fits the row cap;
+//     serves all further blocks too, as long as that fits the row cap (ours);
+//     when the range is the whole root, all windows share it;
 //   - else one search a block, whose matches are joined with the bindings by
 //     the texts of the slots that they share (seed 004).
 type freeGroup struct {
@@ -23,6 +25,8 @@ type freeGroup struct {
 	keyOnly bool       // the bindings matter through keys alone
 	refused bool       // the relation did not fit
 	memo    *relationStep
+	outputs []output // the columns of the relation
+	shared  string   // what identifies the relation in other windows, if it is whole
 }
 
 func (e *Evaluator) newFreeGroup(rule *program.Rule, item *groupItem, before, live slotSet, s *groupStep) *freeGroup {
@@ -50,6 +54,13 @@ func (e *Evaluator) newFreeGroup(rule *program.Rule, item *groupItem, before, li
 			}
 		}
 	}
+	f.outputs = free.outputs
+	if s.test != join {
+		f.outputs = f.locals
+	}
+	if item.lo == 0 && item.hi == e.boundary {
+		f.shared = fmt.Sprint(rule.Text, item.owner, item.atoms, item.tests, item.compares, item.prefixes, f.keys, f.outputs, s.group.outOwner)
+	}
 	return f
 }
 
@@ -74,14 +85,30 @@ var errFull = errors.New("relation is full")
 
 // memoize derives the matches over the whole range, once.
 func (f *freeGroup) memoize() error {
-	e, s := f.step.e, f.step
-	outputs := slices.Clone(f.matcher.group.outputs)
-	if s.test != join {
-		outputs = slices.Clone(f.locals)
+	e := f.step.e
+	rel, known := e.matches[f.shared]
+	if !known {
+		var err error
+		if rel, err = f.derive(); err != nil {
+			return err
+		}
+		if f.shared != "" {
+			e.matches[f.shared] = rel
+			e.keepTexts = true
+		}
 	}
+	if f.refused = rel == nil; !f.refused {
+		f.memo = f.probe(rel, f.outputs)
+	}
+	return nil
+}
+
+// derive returns the matches as a relation, nil when they are too many.
+func (f *freeGroup) derive() (*relation, error) {
+	e, s := f.step.e, f.step
 	free := *f.matcher.group
-	free.outputs = outputs
-	width := len(outputs)
+	free.outputs = f.outputs
+	width := len(f.outputs)
 	if s.group.outOwner {
 		width++
 	}
@@ -89,7 +116,7 @@ func (f *freeGroup) memoize() error {
 	producer := &groupStep{e: e, rule: s.rule, group: &free, matcher: newMatcher(&free)}
 	row := make([]value, width)
 	err := e.newPlan(s.rule, []step{producer}, func(binding []value) error {
-		for i, o := range outputs {
+		for i, o := range f.outputs {
 			row[i] = binding[o.slot]
 		}
 		if s.group.outOwner {
@@ -101,13 +128,9 @@ func (f *freeGroup) memoize() error {
 		return nil
 	}).run()
 	if errors.Is(err, errFull) {
-		f.refused = true
-		return nil
+		return nil, nil
 	}
-	if err == nil {
-		f.memo = f.probe(rel, outputs)
-	}
-	return err
+	return rel, err
 }
 
 // probe returns the step that joins bindings with the kept matches.
