@@ -12,6 +12,7 @@ import (
 	"github.com/lace-store/lace/cmd/internal/ui"
 	"github.com/lace-store/lace/pkg/policy"
 	"github.com/lace-store/lace/pkg/sweep"
+	"github.com/lace-store/lace/pkg/sweep/eval"
 )
 
 // policyOptions are the flags that name policies and bound the sweep.
@@ -49,6 +50,11 @@ func (o *policyOptions) prepare(s *session) (*policy.Prepared, error) {
 	prepared, err := policy.Prepare(sources, params)
 	if err != nil {
 		return nil, newPolicyError(err)
+	}
+	for _, m := range prepared.Modules {
+		if err := eval.Check(m.Program); err != nil {
+			return nil, newPolicyError(err)
+		}
 	}
 	if !s.global.quiet {
 		for _, w := range prepared.Warnings {
