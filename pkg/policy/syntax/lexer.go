@@ -166,7 +166,7 @@ func mendMark(text string) string {
 	case strings.HasPrefix(text, "\ufeff"):
 		return "save the file without a byte order mark"
 	case text[0] >= '0' && text[0] <= '9':
-		return "write a number in quotes: '" + clip(text) + "'"
+		return "write a number in quotes: " + PrintConstant(clip(text))
 	case text[0] == '"':
 		return "text goes into single quotes"
 	case text[0] == ':' || text[0] == '<':
