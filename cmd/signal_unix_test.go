@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -24,36 +25,69 @@ const killJournal = "33620814"
 // halfPolicy keeps one half of a synthetic root.
 const halfPolicy = "SelectStoredRecord(R) :- Field(R,'Half',_,'a').\n"
 
+// spoken is what a process says, readable while it still speaks.
+type spoken struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (s *spoken) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.Write(p)
+}
+
+func (s *spoken) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.String()
+}
+
 // started is a lace process and what it says.
 type started struct {
 	*exec.Cmd
-	out, err bytes.Buffer
+	out, err spoken
+	ended    chan struct{} // closed once the process is waited for
 }
 
 func start(t *testing.T, args ...string) *started {
 	t.Helper()
-	s := &started{Cmd: exec.Command("lace", args...)}
+	s := &started{Cmd: exec.Command("lace", args...), ended: make(chan struct{})}
 	s.Dir = t.TempDir() // no configuration lies here
 	s.Stdout, s.Stderr = &s.out, &s.err
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
+	go func() {
+		_ = s.Wait() // the exit code is asked for
+		close(s.ended)
+	}()
 	return s
 }
 
 // code waits for the process and returns its exit code, -1 after a signal.
-func (s *started) code(t *testing.T) int {
-	t.Helper()
-	if err := s.Wait(); err != nil && s.ProcessState == nil {
-		t.Fatal(err)
-	}
+func (s *started) code() int {
+	<-s.ended
 	return s.ProcessState.ExitCode()
+}
+
+// await waits until the condition holds, or the process has ended; it says
+// whether the condition was seen to hold.
+func (s *started) await(condition func() bool) bool {
+	for !condition() {
+		select {
+		case <-s.ended:
+			return false
+		case <-time.After(100 * time.Microsecond):
+		}
+	}
+	return true
 }
 
 func runLace(t *testing.T, want int, args ...string) string {
 	t.Helper()
 	s := start(t, args...)
-	if got := s.code(t); got != want {
+	if got := s.code(); got != want {
 		t.Fatalf("lace %s exits %d, want %d:\n%s%s", strings.Join(args, " "), got, want, &s.out, &s.err)
 	}
 	return s.out.String()
@@ -106,88 +140,96 @@ func randomOf(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// killing compacts copies of a root until it was killed so many times, resumes
-// each, and wants the bytes of an uninterrupted run.
+// inState says whether a compaction of the root is behind step B, not yet
+// through step F.
+func inState(root string) bool {
+	_, err := os.Stat(filepath.Join(root, "compaction-state"))
+	return err == nil
+}
+
+// killing compacts copies of a root until it was killed so many times, at least
+// every fourth time between steps B and F, resumes each, and wants the bytes of
+// an uninterrupted run.
 func killing(t *testing.T, root string, kills int, policies ...string) {
 	t.Helper()
 	random := randomOf(t)
-	compact := func(dir string) []string {
-		args := []string{"compact", dir, "-q", "--max-removed", "100%", "--journal-size", killJournal}
-		for _, p := range policies {
-			args = append(args, "-p", p)
-		}
-		return args
-	}
 	work := filepath.Join(t.TempDir(), "root")
+	args := []string{"compact", work, "-q", "--max-removed", "100%", "--journal-size", killJournal}
+	for _, p := range policies {
+		args = append(args, "-p", p)
+	}
 	clone(t, root, work)
 	begin := time.Now()
-	runLace(t, 0, compact(work)...)
-	whole := time.Since(begin)
+	s := start(t, args...)
+	s.await(func() bool { return inState(work) })
+	before := time.Since(begin)
+	if code := s.code(); code != 0 {
+		t.Fatalf("compact exits %d: %s", code, &s.err)
+	}
+	move := max(time.Since(begin)-before, time.Millisecond)
 	want, err := recordsBytes(work)
 	if err != nil {
 		t.Fatal(err)
 	}
 	killed, inside := 0, 0
-	for killed < kills {
-		clone(t, root, work)
-		for {
-			s := start(t, compact(work)...)
-			delay := whole
-			if killed%2 == 1 {
-				// Aim at the move: opening and sweeping may take most of a run.
-				awaitState(work, whole)
-				delay = whole / 4
-			}
-			time.Sleep(time.Duration(random.Int64N(int64(delay))))
-			_ = s.Process.Kill() // it may have ended
-			code := s.code(t)
-			if code == 0 {
-				break
-			}
-			if code != -1 {
-				t.Fatalf("after %d kills compact exits %d: %s", killed, code, &s.err)
-			}
+	clone(t, root, work)
+	for attempt := 0; killed < kills || 4*inside < killed; attempt++ {
+		if attempt == 20*kills {
+			t.Fatalf("%d attempts: %d kills, %d of them between steps B and F", attempt, killed, inside)
+		}
+		s := start(t, args...)
+		switch attempt % 4 {
+		case 0: // anywhere: opening and sweeping may take most of a run
+			time.Sleep(time.Duration(random.Int64N(int64(before + move))))
+		case 1: // as soon as there is a state
+			s.await(func() bool { return inState(work) })
+		default: // within the move
+			s.await(func() bool { return inState(work) })
+			time.Sleep(time.Duration(random.Int64N(int64(move))))
+		}
+		_ = s.Process.Kill() // it may have ended
+		code := s.code()
+		if code != 0 && code != -1 {
+			t.Fatalf("after %d kills compact exits %d: %s", killed, code, &s.err)
+		}
+		if code == -1 {
 			killed++
-			if _, err := os.Stat(filepath.Join(work, "compaction-state")); err == nil {
+			if inState(work) {
 				inside++
 				runLace(t, 0, "verify", work, "-q")
 			}
-			if killed == kills {
-				break
+			// Some are killed again before they are resumed.
+			if killed < kills && random.IntN(2) == 0 {
+				continue
 			}
 		}
-		// A run that resumes does not look at the policies: the last one does.
-		runLace(t, 0, "resume", work, "-q")
-		runLace(t, 0, compact(work)...)
-		got, err := recordsBytes(work)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got != want {
-			t.Fatalf("after %d kills the root differs from that of an uninterrupted run", killed)
-		}
+		finished(t, work, want, args)
+		clone(t, root, work)
 	}
 	t.Logf("%d of %d kills between steps B and F", inside, killed)
-	if inside == 0 {
-		t.Errorf("no kill hit the move")
-	}
-	runLace(t, 0, "verify", work, "-q", "--level", "seals")
 }
 
-// awaitState waits until a compaction of the root is behind step B, at most
-// for some time.
-func awaitState(root string, most time.Duration) {
-	for deadline := time.Now().Add(most); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(root, "compaction-state")); err == nil {
-			return
-		}
+// finished resumes a root that a kill has left and wants the bytes of an
+// uninterrupted run.
+func finished(t *testing.T, root, want string, compact []string) {
+	t.Helper()
+	runLace(t, 0, "resume", root, "-q")
+	// A run that resumes does not look at the policies: this one does.
+	runLace(t, 0, compact...)
+	got, err := recordsBytes(root)
+	if err != nil {
+		t.Fatal(err)
 	}
+	if got != want {
+		t.Fatal("after the kills the root differs from that of an uninterrupted run")
+	}
+	runLace(t, 0, "verify", root, "-q", "--level", "seals")
 }
 
 // A compaction that is killed at random moments ends byte-identical.
 func TestKilledCompactionEndsTheSame(t *testing.T) {
 	t.Parallel()
-	kills := 20
+	kills := 12
 	if testing.Short() || raceDetector { // hashing takes ten times as long
 		kills = 4
 	}
@@ -219,21 +261,7 @@ func TestStopOnRequest(t *testing.T) {
 	}
 	for _, stop := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(stop.String(), func(t *testing.T) {
-			clone(t, root, work)
-			s := start(t, "compact", work, "-p", policy, "--json", "--progress", "none", "--journal-size", killJournal)
-			state := filepath.Join(work, "compaction-state")
-			for range 10_000 {
-				if _, err := os.Stat(state); err == nil {
-					break
-				}
-				time.Sleep(time.Millisecond)
-			}
-			if err := s.Process.Signal(stop); err != nil {
-				t.Fatal(err)
-			}
-			if code := s.code(t); code != 75 {
-				t.Fatalf("exit %d, want 75:\n%s%s", code, &s.out, &s.err)
-			}
+			s := stopInMove(t, root, work, policy, stop)
 			if !strings.Contains(s.err.String(), "lace resume "+work) || !strings.Contains(s.out.String(), `"outcome": "stopped"`) {
 				t.Errorf("it says:\n%s%s", &s.out, &s.err)
 			}
@@ -246,6 +274,29 @@ func TestStopOnRequest(t *testing.T) {
 			}
 		})
 	}
+}
+
+// stopInMove compacts copies of the root until a stop on request came before
+// the compaction had ended: a fast machine may win the race some times.
+func stopInMove(t *testing.T, root, work, policy string, stop syscall.Signal) *started {
+	t.Helper()
+	for range 50 {
+		clone(t, root, work)
+		s := start(t, "compact", work, "-p", policy, "--json", "--progress", "none", "--journal-size", killJournal)
+		if !s.await(func() bool { return inState(work) }) {
+			continue
+		}
+		_ = s.Process.Signal(stop) // it may have ended
+		switch code := s.code(); code {
+		case 75:
+			return s
+		case 0:
+		default:
+			t.Fatalf("exit %d, want 75:\n%s%s", code, &s.out, &s.err)
+		}
+	}
+	t.Fatal("50 compactions ended before the signal reached them")
+	return nil
 }
 
 // A stop while a lock is waited for, thus before anything changed.
@@ -266,11 +317,14 @@ func TestStopBeforeAnyChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := start(t, "compact", root, "-p", policy, "--lock-wait", "1m")
-	time.Sleep(500 * time.Millisecond)
+	// It says what it waits for: from then on a signal finds it waiting.
+	if !s.await(func() bool { return strings.Contains(s.err.String(), "lock") }) {
+		t.Fatalf("it did not wait for the lock: exit %d, %s", s.code(), &s.err)
+	}
 	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if code := s.code(t); code != 75 {
+	if code := s.code(); code != 75 {
 		t.Errorf("exit %d, want 75", code)
 	}
 	if !strings.Contains(s.err.String(), "nothing was changed") {
