@@ -36,6 +36,7 @@ func parseArgs(args []string, usage io.Writer) (o options, err error) {
 	flags.Uint64Var(&o.synthetic.Seed, "seed", 0, "the seed of random records")
 	flags.Func("links", "the share of random records that link to an earlier one (`P%`)", share(&o.synthetic.Links))
 	flags.Func("seals", "the share of random records that are sealed (`P%`)", share(&o.synthetic.Seals))
+	flags.Func("no-topic", "the share of random records without a topic (`P%`)", share(&o.synthetic.NoTopic))
 	flags.Func("capacity", "the `SIZE` of the arena (default: "+native.CapacityVariable+", or the profile's)", size(&o.capacity))
 	if o.capacity, err = native.CapacityFrom(os.LookupEnv); err != nil {
 		return o, err

@@ -35,13 +35,14 @@ type SyntheticOptions struct {
 	Seed    uint64  // equal options and seeds make equal records
 	Links   float64 // the share of records with a link to an earlier one, 0 to 1
 	Seals   float64 // the share of records that are sealed, 0 to 1
+	NoTopic float64 // the share of records without a Topic, 0 to 1
 }
 
 func (o SyntheticOptions) validate() error {
 	if o.MinSize < 0 || o.MaxSize < o.MinSize || o.MaxSize > record.MaxDataLen {
 		return fmt.Errorf("sizes from %d to %d: want 0 <= min <= max <= %d", o.MinSize, o.MaxSize, record.MaxDataLen)
 	}
-	for _, share := range []float64{o.Links, o.Seals} {
+	for _, share := range []float64{o.Links, o.Seals, o.NoTopic} {
 		if !(share >= 0 && share <= 1) {
 			return fmt.Errorf("share %v is not between 0 and 1", share)
 		}
@@ -57,7 +58,7 @@ func (o SyntheticOptions) validate() error {
 //	Lot    00 to 99: each once in every hundred neighbours, at random
 //	Pin    1, on about one record in a hundred
 //	Ref    reply <hash of an earlier record>, on the share Links
-//	Topic  one of a few hundred values
+//	Topic  one of a few hundred values, except on the share NoTopic
 //
 // So a policy keeps exactly half of an even number of records by Half, and
 // exactly any percentage of a multiple of a hundred by Lot, without a pattern
@@ -161,6 +162,11 @@ func (s *Synthetic) headers(i uint64) []record.Header {
 	if s.rand.Float64() < s.opts.Links && len(s.recent) > 0 {
 		target := s.recent[s.rand.IntN(len(s.recent))]
 		headers = append(headers, record.Header{Name: "Ref", Value: "reply " + target.String()})
+	}
+	// The number is drawn only where it decides, so that records without this
+	// share stay the same.
+	if s.opts.NoTopic > 0 && s.rand.Float64() < s.opts.NoTopic {
+		return headers
 	}
 	return append(headers, record.Header{Name: "Topic", Value: fmt.Sprintf("topic %d", s.rand.IntN(topics))})
 }

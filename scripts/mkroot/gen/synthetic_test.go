@@ -110,6 +110,20 @@ func TestSynthetic(t *testing.T) {
 	between("greatest size", most, 90, 90)
 }
 
+// TestSyntheticWithoutTopics: the share without a topic is as asked.
+func TestSyntheticWithoutTopics(t *testing.T) {
+	const n = 4_000
+	without := 0
+	for _, rec := range all(t, synthetic(t, SyntheticOptions{Records: n, MaxSize: 20, Seed: 1, NoTopic: 0.8})) {
+		if f, _ := fields(t, rec); f["Topic"] == "" {
+			without++
+		}
+	}
+	if without < n*7/10 || without > n*9/10 {
+		t.Errorf("%d of %d records have no topic, want 80%%", without, n)
+	}
+}
+
 func topicsOf(count map[string]int) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for key := range count {
@@ -162,7 +176,7 @@ func TestReusedBuffer(t *testing.T) {
 func TestSyntheticRefuses(t *testing.T) {
 	for _, opts := range []SyntheticOptions{
 		{MinSize: -1}, {MinSize: 2, MaxSize: 1}, {MaxSize: record.MaxDataLen + 1},
-		{Links: 1.5}, {Links: -0.5}, {Seals: math.NaN()},
+		{Links: 1.5}, {Links: -0.5}, {Seals: math.NaN()}, {NoTopic: 2},
 	} {
 		if _, err := NewSynthetic(opts); err == nil {
 			t.Errorf("%+v: no error", opts)
