@@ -19,6 +19,7 @@ type compactOptions struct {
 	policies    policyOptions
 	guards      guardOptions
 	lock        lockOptions
+	deadline    deadlineOption
 	journalSize sizeFlag
 	carry       carryOptions
 	discard     bool
@@ -43,10 +44,16 @@ policies. Nothing is ever asked: a guard that refuses says why and exits 15.`,
 		Example: "  lace compact /srv/lace --policy keep.lace --policy legal.lace",
 		Args:    rooted,
 		RunE: func(c *cobra.Command, args []string) error {
-			doc, err := o.run(c.Context(), s, args[0])
+			ctx, cancel, err := o.deadline.limit(c.Context())
+			if err != nil {
+				return s.emit(newCompactDocument("compact", args[0]), err)
+			}
+			defer cancel()
+			doc, err := o.run(ctx, s, args[0])
 			return s.emit(doc, err)
 		},
 	}
+	o.deadline.addFlag(c, "leaving a root that lace resume finishes")
 	o.policies.addFlags(c)
 	o.guards.addFlags(c)
 	o.lock.addFlags(c)
@@ -113,8 +120,9 @@ func (s *session) tally(ctx context.Context, b store.Backend, set *kept.Set) (*t
 
 // resumeOptions are the flags of lace resume.
 type resumeOptions struct {
-	lock  lockOptions
-	carry carryOptions
+	lock     lockOptions
+	deadline deadlineOption
+	carry    carryOptions
 }
 
 func newResumeCommand(s *session) *cobra.Command {
@@ -128,11 +136,16 @@ root without an unfinished compaction there is nothing to do.`,
 		Args: rooted,
 		RunE: func(c *cobra.Command, args []string) error {
 			doc := newCompactDocument("resume", args[0])
+			ctx, cancel, err := o.deadline.limit(c.Context())
+			if err != nil {
+				return s.emit(doc, err)
+			}
+			defer cancel()
 			dir, err := s.resolveRoot(args[0], o.lock)
 			if err != nil {
 				return s.emit(doc, err)
 			}
-			report, err := native.Resume(c.Context(), dir, native.CompactOptions{
+			report, err := native.Resume(ctx, dir, native.CompactOptions{
 				Open: o.lock.openOptions(s),
 				Run:  compact.Options{Progress: s.moveProgress, CarryDamaged: o.carry.damaged},
 			})
@@ -140,6 +153,7 @@ root without an unfinished compaction there is nothing to do.`,
 			return s.emit(doc, s.stopped(err, args[0], dir))
 		},
 	}
+	o.deadline.addFlag(c, "leaving a root that another resume finishes")
 	o.lock.addFlags(c)
 	o.carry.addFlags(c)
 	return c

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -19,9 +20,13 @@ func idOf(index uint64) store.RecordID { return rowlog.ID(index) }
 
 // verifyOptions are the flags of lace verify.
 type verifyOptions struct {
-	lock  lockOptions
-	level string
-	jobs  int
+	lock      lockOptions
+	deadline  deadlineOption
+	choice    choiceOptions
+	level     string
+	jobs      int
+	maxErrors int
+	indexes   bool
 }
 
 func newVerifyCommand(s *session) *cobra.Command {
@@ -34,7 +39,11 @@ func newVerifyCommand(s *session) *cobra.Command {
 mark of every Seal (seals). It goes on past damage, lists every bad record,
 changes nothing, and exits 3 when there is damage. On a root whose compaction
 was interrupted it proves that every retained record can still be found, so
-that lace resume will succeed.`,
+that lace resume will succeed. A large root can be proved in several goes: in
+parts, by a random sample, or until a deadline and from there on.`,
+		Example: `  lace verify /srv/lace --level seals
+  lace verify /srv/lace --subset 3/7
+  lace verify /srv/lace --deadline 10m`,
 		Args: rooted,
 		RunE: func(c *cobra.Command, args []string) error {
 			doc, err := o.run(c.Context(), s, args[0])
@@ -43,7 +52,11 @@ that lace resume will succeed.`,
 	}
 	o.lock.addFlags(c)
 	c.Flags().StringVar(&o.level, "level", "hashes", "how deep: rows, glyphs, hashes or seals")
+	o.deadline.addFlag(c, "saying where to go on")
+	o.choice.addFlags(c)
 	c.Flags().IntVar(&o.jobs, "jobs", 0, "records hashed at a time (0: one per processor)")
+	c.Flags().IntVar(&o.maxErrors, "max-errors", 0, "list at most `N` bad records and count the others (0: 131,072)")
+	c.Flags().BoolVar(&o.indexes, "indexes", false, "compare the posting lists with a scan as well")
 	return c
 }
 
@@ -57,13 +70,15 @@ type badBody struct {
 
 type verifyDocument struct {
 	head
-	Level     string    `json:"level"`
-	Checked   countBody `json:"checked"`
-	Bad       []badBody `json:"bad"`
-	TornBytes uint64    `json:"torn_bytes,omitempty"`
-	Resumable *bool     `json:"resumable,omitempty"`
-	NextFrom  uint64    `json:"next_from,omitempty"`
-	Unlisted  uint64    `json:"unlisted,omitempty"` // findings that bad leaves out
+	Level     string       `json:"level"`
+	Checked   countBody    `json:"checked"`
+	Bad       []badBody    `json:"bad"`
+	TornBytes uint64       `json:"torn_bytes,omitempty"`
+	Resumable *bool        `json:"resumable,omitempty"`
+	NextFrom  uint64       `json:"next_from,omitempty"`
+	Unlisted  uint64       `json:"unlisted,omitempty"` // findings that bad leaves out
+	Partial   bool         `json:"partial,omitempty"`  // flags left records out
+	Indexes   *indexesBody `json:"indexes,omitempty"`
 }
 
 func (o *verifyOptions) run(ctx context.Context, s *session, root string) (document, error) {
@@ -72,6 +87,19 @@ func (o *verifyOptions) run(ctx context.Context, s *session, root string) (docum
 	if err != nil {
 		return doc, &usageError{err}
 	}
+	opts := verify.Options{
+		Level: level, Jobs: o.jobs, MaxBad: o.maxErrors,
+		Progress: func(done, total uint64) { s.progress.Update("verify", done, total, "bytes") },
+	}
+	if err := o.validate(&opts); err != nil {
+		return doc, err
+	}
+	doc.Partial = o.choice.given()
+	ctx, cancel, err := o.deadline.limit(ctx)
+	if err != nil {
+		return doc, err
+	}
+	defer cancel()
 	dir, err := s.resolveRoot(root, o.lock)
 	if err != nil {
 		return doc, err
@@ -81,22 +109,51 @@ func (o *verifyOptions) run(ctx context.Context, s *session, root string) (docum
 		return doc, err
 	}
 	doc.Profile = "native"
-	err = errors.Join(doc.examine(ctx, s, x, verify.Options{
-		Level: level, Jobs: o.jobs,
-		Progress: func(done, total uint64) { s.progress.Update("verify", done, total, "bytes") },
-	}), x.Close())
-	if err != nil {
-		return doc, err
+	err = errors.Join(o.examine(ctx, doc, x, opts), x.Close())
+	// Whoever stops a run early every night must hear of damage all the same.
+	if found := doc.verdict(); found != nil && (err == nil || errors.Is(err, store.Interrupted)) {
+		return doc, found
 	}
-	if n := uint64(len(doc.Bad)) + doc.Unlisted; n > 0 {
-		return doc, &verdict{exitDamage, fmt.Sprintf("verify %s: damage in %d of %d records", root, n, doc.Checked.Records)}
+	return doc, doc.goOn(err)
+}
+
+// validate reads the flags into the options and refuses what makes no sense.
+func (o *verifyOptions) validate(opts *verify.Options) error {
+	if o.maxErrors < 0 || o.jobs < 0 {
+		return &usageError{fmt.Errorf("--max-errors %d, --jobs %d: want numbers that are not negative", o.maxErrors, o.jobs)}
 	}
-	return doc, nil
+	return o.choice.apply(opts)
+}
+
+// goOn adds to the error of a run that was stopped where the next one begins.
+func (d *verifyDocument) goOn(err error) error {
+	if !errors.Is(err, store.Interrupted) || d.NextFrom == 0 {
+		return err
+	}
+	return &store.Error{Kind: store.Interrupted, Hint: fmt.Sprintf("go on with lace verify %s --from %d", d.Root, d.NextFrom), Err: err}
+}
+
+// verdict is the damage that was found, if any.
+func (d *verifyDocument) verdict() error {
+	if n := uint64(len(d.Bad)) + d.Unlisted; n > 0 {
+		message := fmt.Sprintf("verify %s: damage in %d of %d records", d.Root, n, d.Checked.Records)
+		if d.Unlisted > 0 { // several findings may be about one record
+			message = fmt.Sprintf("verify %s: %d findings of damage in %d records", d.Root, n, d.Checked.Records)
+		}
+		if d.NextFrom > 0 {
+			message += fmt.Sprintf("; stopped early, go on with --from %d", d.NextFrom)
+		}
+		return &verdict{exitDamage, message}
+	}
+	if d.Indexes != nil && len(d.Indexes.Bad) > 0 {
+		return &verdict{exitDamage, fmt.Sprintf("verify %s: %d of the posting lists are wrong; no record is; delete %s and they are built again", d.Root, len(d.Indexes.Bad), filepath.Join(d.Root, "indexes-v2"))}
+	}
+	return nil
 }
 
 // examine proves a healthy root record by record, and an interrupted one row
 // by row of its plan.
-func (d *verifyDocument) examine(ctx context.Context, s *session, x *native.Examination, opts verify.Options) error {
+func (o *verifyOptions) examine(ctx context.Context, d *verifyDocument, x *native.Examination, opts verify.Options) error {
 	d.TornBytes = x.TornBytes
 	if x.Interrupted() {
 		proof, err := x.Prove(ctx, opts.Progress)
@@ -112,6 +169,16 @@ func (d *verifyDocument) examine(ctx context.Context, s *session, x *native.Exam
 		}
 		return nil
 	}
+	if err := d.records(ctx, x, opts); err != nil || !o.indexes || x.Damage != nil {
+		return err
+	}
+	var err error
+	d.Indexes, err = examineIndexes(ctx, x)
+	return err
+}
+
+// records proves the records of a root that no compaction was interrupted in.
+func (d *verifyDocument) records(ctx context.Context, x *native.Examination, opts verify.Options) error {
 	if x.CapacityProblem != nil {
 		d.Bad = append(d.Bad, badBody{Problem: "the arena: " + x.CapacityProblem.Error()})
 	}
@@ -145,7 +212,16 @@ func (d *verifyDocument) text(w io.Writer) {
 		fmt.Fprintf(w, "  a compaction was interrupted; every retained record is there: lace resume %s\n", ui.Quote(d.Root))
 	case d.Resumable != nil:
 		fmt.Fprintln(w, "  a compaction was interrupted, and lace resume will refuse the rows above")
+	case len(d.Bad) == 0 && d.Partial:
+		fmt.Fprintln(w, "  no damage in these; the others were not looked at")
 	case len(d.Bad) == 0:
 		fmt.Fprintln(w, "  no damage")
+	}
+	if d.Indexes == nil {
+		return
+	}
+	fmt.Fprintf(w, "  %s posting lists compared\n", ui.Count(uint64(d.Indexes.Lists)))
+	for _, b := range d.Indexes.Bad {
+		fmt.Fprintf(w, "  bad posting list: %s\n", ui.OneLine(b.Problem))
 	}
 }

@@ -3,10 +3,14 @@ package native
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/lace-store/lace/pkg/compact"
 	"github.com/lace-store/lace/pkg/compact/move"
 	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/index/listdir"
+	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
 )
@@ -93,6 +97,43 @@ func (x *Examination) Record(id store.RecordID) ([]byte, rowlog.Row, error) {
 		return nil, row, ioError("read", x.own.dir, x.own.path(root.Records), err)
 	}
 	return b, row, nil
+}
+
+// CheckIndexes compares every posting list with a scan of the records. A done
+// context ends it with an Interrupted error.
+func (x *Examination) CheckIndexes(ctx context.Context) (listdir.Checked, error) {
+	return listdir.New(x.own.fs, x.own.path(root.Indexes)).Check(&examinedRows{ctx: ctx, x: x})
+}
+
+// examinedRows reads rows positionally, as package index asks for them. It
+// looks at no index, so that it can judge them.
+type examinedRows struct {
+	ctx context.Context
+	x   *Examination
+	buf []byte
+}
+
+func (r *examinedRows) Position() store.Position { return r.x.Table.Position() }
+
+func (r *examinedRows) Lookup(h record.Hash) (store.RecordID, error) {
+	id, _ := r.x.Table.Lookup(h)
+	return id, nil
+}
+
+// Load returns a record that is valid until the next call.
+func (r *examinedRows) Load(id store.RecordID) (store.Record, error) {
+	if err := r.ctx.Err(); err != nil && id%256 == 0 {
+		return store.Record{}, &store.Error{Kind: store.Interrupted, Doing: "check posting lists", Root: r.x.own.dir, Err: err}
+	}
+	row := r.x.Table.Row(id)
+	if row.Len > record.MaxRecordLen {
+		return store.Record{}, corrupt(r.x.own.dir, r.x.own.path(root.RecordLog), fmt.Sprintf("record #%d", id), fmt.Sprintf("%d bytes", row.Len), fmt.Sprintf("at most %d", record.MaxRecordLen))
+	}
+	r.buf = slices.Grow(r.buf[:0], int(row.Len))[:row.Len]
+	if _, err := r.x.Arena.ReadAt(r.buf, int64(row.Offset)); err != nil {
+		return store.Record{}, ioError("read", r.x.own.dir, r.x.own.path(root.Records), err)
+	}
+	return store.Record{ID: id, Hash: row.Hash, Bytes: r.buf}, nil
 }
 
 // Close gives the root back.

@@ -151,11 +151,15 @@ func (r *run) row(index uint64, row rowlog.Row) error {
 	if r.stop(index) {
 		return errStopped
 	}
+	id := rowlog.ID(index)
+	if !r.opts.chooses(id) {
+		r.checked(row.Len)
+		return nil
+	}
 	r.report.Records++
 	r.report.Bytes += row.Len
-	id := rowlog.ID(index)
 	switch {
-	case r.opts.Level == Rows || id < r.opts.From:
+	case r.opts.Level == Rows:
 		r.checked(row.Len)
 	case r.opts.Level == Glyphs:
 		r.glyph(id, row)

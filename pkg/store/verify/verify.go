@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 
@@ -55,7 +56,9 @@ type Bad struct {
 
 // Report is what was proved.
 type Report struct {
-	// Records and Bytes were checked: the rows, and the lengths they give.
+	// Records and Bytes were checked, as deep as the level asks: the rows, and
+	// the lengths they give. Rows outside of From, Subset and Sample are only
+	// checked as rows, and not counted.
 	Records uint64
 	Bytes   uint64
 	// Bad lists every bad row among them once, in id order, up to
@@ -76,6 +79,10 @@ type Options struct {
 	// From is the first id whose record is checked; rows are always checked
 	// from the first one on.
 	From store.RecordID
+	// Subset and Sample choose among the records that are checked; their zero
+	// values choose all.
+	Subset Subset
+	Sample Sample
 	// Jobs is how many pieces are checked at a time; zero is one per processor.
 	Jobs int
 	// MaxBad bounds the list of findings, so that a log of nothing but garbage
@@ -84,6 +91,36 @@ type Options struct {
 	// Progress, unless nil, is told checked and all bytes, from one goroutine
 	// at a time.
 	Progress func(done, total uint64)
+}
+
+// Subset is one of several parts of a root that do not overlap and together
+// are the whole root. The zero value is the whole root.
+type Subset struct{ Part, Parts uint64 } // Part is from 1 to Parts
+
+// has reports whether a record belongs to the part: neighbours belong to
+// different ones, so that every part is spread over the whole arena.
+func (s Subset) has(id store.RecordID) bool {
+	return s.Parts == 0 || (uint64(id)-1)%s.Parts == s.Part-1
+}
+
+// Sample is a share of the records, chosen at random. The zero value is all.
+type Sample struct {
+	Share float64 // of the records, above 0 and at most 1
+	Seed  uint64  // equal seeds choose the same records
+}
+
+func (s Sample) has(id store.RecordID) bool {
+	if s.Share == 0 {
+		return true
+	}
+	// One generator per record makes the choice independent of where a run
+	// starts.
+	return rand.New(rand.NewPCG(s.Seed, uint64(id))).Float64() < s.Share
+}
+
+// chooses reports whether the record of an id is checked.
+func (o Options) chooses(id store.RecordID) bool {
+	return id >= o.From && o.Subset.has(id) && o.Sample.has(id)
 }
 
 // DefaultMaxBad is how many findings are listed unless Options say otherwise.

@@ -414,6 +414,61 @@ func TestStopAndGoOn(t *testing.T) {
 	}
 }
 
+// TestSubsets: the parts of a root find each damage once, and check every
+// record once.
+func TestSubsets(t *testing.T) {
+	m := many(t).clone()
+	want := []store.RecordID{}
+	for i := 0; i < len(m.starts); i += 97 {
+		m.arena[m.starts[i]+60] ^= 1
+		want = append(want, store.RecordID(i+1))
+	}
+	for _, parts := range []uint64{1, 2, 7, 5000} {
+		var found []store.RecordID
+		records := uint64(0)
+		for part := uint64(1); part <= parts && (parts < 100 || part < 100); part++ {
+			r, err := Root(t.Context(), m.input(), Options{Level: Hashes, Subset: Subset{part, parts}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			records += r.Records
+			found = append(found, ids(r.Bad)...)
+		}
+		if parts > 100 {
+			if records != 99 {
+				t.Errorf("99 parts of %d check %d records", parts, records)
+			}
+			continue
+		}
+		slices.Sort(found)
+		if records != uint64(len(m.starts)) || !slices.Equal(found, want) {
+			t.Errorf("%d parts check %d of %d records and find %v, want %v", parts, records, len(m.starts), found, want)
+		}
+	}
+}
+
+// TestSample: about the share is checked, the same records for the same seed.
+func TestSample(t *testing.T) {
+	m := many(t).clone()
+	for _, start := range m.starts {
+		m.arena[start+60] ^= 1
+	}
+	sampled := func(seed uint64) []store.RecordID {
+		r, err := Root(t.Context(), m.input(), Options{Level: Hashes, Sample: Sample{Share: 0.1, Seed: seed}})
+		if err != nil || r.Records != uint64(len(r.Bad)) {
+			t.Fatal(r.Records, err)
+		}
+		return ids(r.Bad)
+	}
+	one := sampled(1)
+	if n := len(m.starts); len(one) < n/20 || len(one) > n/5 {
+		t.Errorf("%d of %d records, want a tenth", len(one), n)
+	}
+	if !slices.Equal(one, sampled(1)) || slices.Equal(one, sampled(2)) {
+		t.Error("the seed does not decide the sample")
+	}
+}
+
 func TestStoppedBeforeItBegan(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
