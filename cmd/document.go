@@ -72,6 +72,8 @@ func errorKind(err error) string {
 	switch {
 	case errors.As(err, &v) && v.code == exitDamage:
 		return "damage"
+	case errors.As(err, &v) && v.code == exitUnformatted:
+		return "unformatted"
 	case errors.As(err, &v):
 		return "not-worth-it"
 	case errors.As(err, &p):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/lace-store/lace/pkg/policy/syntax"
 	"github.com/lace-store/lace/pkg/store"
 )
 
@@ -14,6 +15,7 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2
 	exitDamage      = 3
+	exitUnformatted = 4
 	exitNotRoot     = 10
 	exitBusy        = 11
 	exitNeedsResume = 12
@@ -26,7 +28,8 @@ const (
 )
 
 // verdict is an outcome that is not an error of the run but must not exit
-// with 0: damage found by verify, a probe that says "not worth it".
+// with 0: damage found by verify, a probe that says "not worth it", a check
+// that finds something to do.
 type verdict struct {
 	code    int
 	message string
@@ -41,9 +44,10 @@ func (u *usageError) Error() string { return u.err.Error() }
 func (u *usageError) Unwrap() error { return u.err }
 
 // policyError is a policy that cannot be prepared: the diagnostics of all its
-// files, as one error and as a line each.
+// files, as one error, as a list and as a line each.
 type policyError struct {
 	err   error
+	list  syntax.List
 	lines []string
 }
 
@@ -79,6 +83,7 @@ func exitTable() []exitRow {
 	return []exitRow{
 		{exitDone, "done, or nothing to do", func(err error) bool { return err == nil }},
 		{exitDamage, "verification found damage", verdictOf(exitDamage)},
+		{exitUnformatted, "a policy is not formatted (policy fmt --check)", verdictOf(exitUnformatted)},
 		{exitNotWorth, "not worth it (sweep --min-released)", verdictOf(exitNotWorth)},
 		{exitUsage, "usage, configuration or policy preparation error", isUsage},
 		{exitNotRoot, "not a Lace root, or a profile this build lacks", is(store.NotRoot, store.Unsupported)},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lace-store/lace/cmd/internal/ui"
 	"github.com/lace-store/lace/pkg/policy"
+	"github.com/lace-store/lace/pkg/policy/syntax"
 	"github.com/lace-store/lace/pkg/sweep"
 	"github.com/lace-store/lace/pkg/sweep/eval"
 )
@@ -39,14 +40,20 @@ func (o *policyOptions) prepare(s *session) (*policy.Prepared, error) {
 	if err != nil {
 		return nil, &usageError{err}
 	}
-	var sources []policy.Source
-	for _, name := range o.files {
-		text, err := s.readPolicy(name)
-		if err != nil {
-			return nil, &usageError{fmt.Errorf("policy %s: %w", ui.Quote(name), err)}
-		}
-		sources = append(sources, policy.Source{Name: name, Text: text})
+	sources, err := s.readPolicies(o.files)
+	if err != nil {
+		return nil, err
 	}
+	prepared, err := preparePolicies(sources, params)
+	if err != nil {
+		return nil, err
+	}
+	s.warn(prepared.Warnings)
+	return prepared, nil
+}
+
+// preparePolicies checks policies as a run does. The error is a *policyError.
+func preparePolicies(sources []policy.Source, params map[string]string) (*policy.Prepared, error) {
 	prepared, err := policy.Prepare(sources, params)
 	if err != nil {
 		return nil, newPolicyError(err)
@@ -56,19 +63,56 @@ func (o *policyOptions) prepare(s *session) (*policy.Prepared, error) {
 			return nil, newPolicyError(err)
 		}
 	}
-	if !s.global.quiet {
-		for _, w := range prepared.Warnings {
-			fmt.Fprintf(s.streams.Err, "lace: warning: %s\n", ui.OneLine(w.Error()))
-		}
-	}
 	return prepared, nil
+}
+
+// warn writes what is doubtful about policies to stderr, a line each.
+func (s *session) warn(warnings syntax.List) {
+	if s.global.quiet {
+		return
+	}
+	for _, w := range warnings {
+		fmt.Fprintf(s.streams.Err, "lace: warning: %s\n", ui.OneLine(w.Error()))
+	}
+}
+
+// stdinName is how a run names the standard input among files.
+const stdinName = "-"
+
+// readPolicies reads policy files, in their order. Standard input can be read
+// once only: a second "-" would be an empty policy, so it is refused.
+func (s *session) readPolicies(files []string) ([]policy.Source, error) {
+	var sources []policy.Source
+	stdinRead := false
+	for _, name := range files {
+		if name == stdinName {
+			if stdinRead {
+				return nil, &usageError{errors.New("standard input (-) is named twice as a policy; it can be read once")}
+			}
+			stdinRead = true
+		}
+		text, err := s.readPolicy(name)
+		if err != nil {
+			return nil, &usageError{fmt.Errorf("policy %s: %w", ui.Quote(name), err)}
+		}
+		sources = append(sources, policy.Source{Name: displayName(name), Text: text})
+	}
+	return sources, nil
+}
+
+// displayName is the name of a policy file in messages and reports.
+func displayName(file string) string {
+	if file == stdinName {
+		return "<stdin>"
+	}
+	return file
 }
 
 // readPolicy reads at most one byte more than a module may have; the
 // preparation then says that it is too large.
 func (s *session) readPolicy(name string) ([]byte, error) {
 	in := s.streams.In
-	if name != "-" {
+	if name != stdinName {
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, err
@@ -112,8 +156,8 @@ func (o *policyOptions) sweepOptions(s *session) sweep.Options {
 // newPolicyError keeps the diagnostics apart, so that each gets its own line.
 func newPolicyError(err error) *policyError {
 	p := &policyError{err: err}
-	if list := (&policy.Prepared{}).Warnings; errors.As(err, &list) {
-		for _, d := range list {
+	if errors.As(err, &p.list) {
+		for _, d := range p.list {
 			p.lines = append(p.lines, d.Error())
 		}
 	}

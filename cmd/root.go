@@ -86,7 +86,7 @@ run that is interrupted at any moment is finished by "lace resume ROOT".`,
 	root.AddCommand(
 		newCompactCommand(s), newResumeCommand(s), newSweepCommand(s),
 		newVerifyCommand(s), newInspectCommand(s), newAdmitCommand(s),
-		newExitCodesTopic(),
+		newPolicyCommand(s), newExitCodesTopic(),
 	)
 	root.Version = versionText()
 	root.SetVersionTemplate("{{.Version}}\n")
@@ -134,7 +134,8 @@ func (s *session) report(c *cobra.Command, args []string, err error) {
 	if (s.global.json || slices.Contains(args, "--json")) && !s.emitted {
 		name := "lace"
 		if c != nil && c.HasParent() {
-			name = c.Name()
+			_, path, _ := strings.Cut(c.CommandPath(), " ")
+			name = strings.ReplaceAll(path, " ", "-")
 		}
 		doc := newHead(name, "")
 		doc.fail(err)
