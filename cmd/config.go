@@ -24,15 +24,12 @@ func applyConfig(c *cobra.Command, explicit string) error {
 	if err != nil {
 		return err
 	}
-	settings.SetEnvPrefix("LACE")
-	settings.SetEnvKeyReplacer(strings.NewReplacer("-", "_"))
-	settings.AutomaticEnv()
 	var failed error
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if failed != nil || f.Changed || !slices.Contains(known, f.Name) || !settings.IsSet(f.Name) {
 			return
 		}
-		failed = setFlag(c.Flags(), f, settings)
+		failed = setFlag(c.Flags(), f, settings.Viper)
 	})
 	return failed
 }
@@ -61,16 +58,58 @@ func knownFlags(root *cobra.Command) []string {
 		}
 	}
 	root.PersistentFlags().VisitAll(collect)
-	for _, sub := range root.Commands() {
-		sub.Flags().VisitAll(collect)
+	for _, c := range leaves(root) {
+		c.Flags().VisitAll(collect)
 	}
 	return names
 }
 
+// leaves lists the commands that do something themselves, at any depth.
+func leaves(c *cobra.Command) []*cobra.Command {
+	if !c.HasSubCommands() {
+		return []*cobra.Command{c}
+	}
+	var all []*cobra.Command
+	for _, sub := range c.Commands() {
+		all = append(all, leaves(sub)...)
+	}
+	return all
+}
+
+// envPrefix begins the name of every environment variable that sets a flag.
+const envPrefix = "LACE_"
+
+// envName returns the environment variable that sets a flag.
+func envName(flag string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// configuration is what the environment and the configuration files say.
+type configuration struct {
+	*viper.Viper
+	from map[string]string // the file that a key was last set in
+}
+
+// source says where the value of a key comes from; empty is nowhere.
+func (c configuration) source(key string) string {
+	// An empty variable counts as none, as it does for viper.
+	if name := envName(key); os.Getenv(name) != "" {
+		return "environment " + name
+	}
+	if path, ok := c.from[key]; ok {
+		return "file " + path
+	}
+	return ""
+}
+
 // readConfig merges the configuration files, the weakest first: a setting of
-// a later file wins. The --config file must exist, the usual ones need not.
-func readConfig(known []string, explicit string) (*viper.Viper, error) {
-	merged := viper.New()
+// a later file wins, and the environment over all of them. The --config file
+// must exist, the usual ones need not.
+func readConfig(known []string, explicit string) (configuration, error) {
+	merged := configuration{viper.New(), map[string]string{}}
+	merged.SetEnvPrefix(strings.TrimSuffix(envPrefix, "_"))
+	merged.SetEnvKeyReplacer(strings.NewReplacer("-", "_"))
+	merged.AutomaticEnv()
 	if explicit == "" {
 		explicit = os.Getenv("LACE_CONFIG")
 	}
@@ -82,24 +121,25 @@ func readConfig(known []string, explicit string) (*viper.Viper, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("configuration %s: %w", path, err)
+			return merged, fmt.Errorf("configuration %s: %w", path, err)
 		}
 		if !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("configuration %s: not a regular file", path)
+			return merged, fmt.Errorf("configuration %s: not a regular file", path)
 		}
 		file := viper.New()
 		file.SetConfigFile(path)
 		file.SetConfigType("yaml")
 		if err := file.ReadInConfig(); err != nil {
-			return nil, fmt.Errorf("configuration %s: %w", path, err)
+			return merged, fmt.Errorf("configuration %s: %w", path, err)
 		}
 		for _, key := range file.AllKeys() {
 			if !slices.Contains(known, key) {
-				return nil, fmt.Errorf("configuration %s: unknown key %q", path, key)
+				return merged, fmt.Errorf("configuration %s: unknown key %q", path, key)
 			}
+			merged.from[key] = path
 		}
 		if err := merged.MergeConfigMap(file.AllSettings()); err != nil {
-			return nil, fmt.Errorf("configuration %s: %w", path, err)
+			return merged, fmt.Errorf("configuration %s: %w", path, err)
 		}
 	}
 	return merged, nil
