@@ -19,7 +19,7 @@ type compactOptions struct {
 	policies    policyOptions
 	guards      guardOptions
 	lock        lockOptions
-	deadline    deadlineOption
+	finish      finishOptions
 	journalSize sizeFlag
 	carry       carryOptions
 	discard     bool
@@ -44,16 +44,11 @@ policies. Nothing is ever asked: a guard that refuses says why and exits 15.`,
 		Example: "  lace compact /srv/lace --policy keep.lace --policy legal.lace",
 		Args:    rooted,
 		RunE: func(c *cobra.Command, args []string) error {
-			ctx, cancel, err := o.deadline.limit(c.Context())
-			if err != nil {
-				return s.emit(newCompactDocument("compact", args[0]), err)
-			}
-			defer cancel()
-			doc, err := o.run(ctx, s, args[0])
-			return s.emit(doc, err)
+			doc := newCompactDocument("compact", args[0])
+			return o.finish.around(c.Context(), s, o.lock, doc, func(ctx context.Context) error { return o.run(ctx, s, doc) })
 		},
 	}
-	o.deadline.addFlag(c, "leaving a root that lace resume finishes")
+	o.finish.addFlags(c)
 	o.policies.addFlags(c)
 	o.guards.addFlags(c)
 	o.lock.addFlags(c)
@@ -63,18 +58,17 @@ policies. Nothing is ever asked: a guard that refuses says why and exits 15.`,
 	return c
 }
 
-func (o *compactOptions) run(ctx context.Context, s *session, root string) (document, error) {
-	doc := newCompactDocument("compact", root)
+func (o *compactOptions) run(ctx context.Context, s *session, doc *compactDocument) error {
 	prepared, err := o.policies.prepare(s)
 	if err != nil {
-		return doc, err
+		return err
 	}
 	if err := o.validate(); err != nil {
-		return doc, err
+		return err
 	}
-	dir, err := s.resolveRoot(root, o.lock)
+	dir, err := s.resolveRoot(doc.Root, o.lock)
 	if err != nil {
-		return doc, err
+		return err
 	}
 	var totals *tallies
 	choose := func(ctx context.Context, b store.Backend) (*kept.Set, error) {
@@ -88,16 +82,16 @@ func (o *compactOptions) run(ctx context.Context, s *session, root string) (docu
 	report, err := native.Compact(ctx, dir, native.CompactOptions{
 		Open:            o.lock.openOptions(s),
 		JournalSize:     o.journalSize.bytes,
-		Approve:         o.guards.approve(root),
+		Approve:         o.guards.approve(doc.Root),
 		DiscardUnlisted: o.discard,
 		Run:             compact.Options{Progress: s.moveProgress, CarryDamaged: o.carry.damaged},
 	}, choose)
 	doc.fill(report, totals)
 	if errors.Is(err, errNotWorth) {
 		doc.Outcome = outcomeSkipped
-		return doc, nil
+		return nil
 	}
-	return doc, s.stopped(err, root, dir)
+	return s.stopped(err, doc.Root, dir)
 }
 
 func (o *compactOptions) validate() error {
@@ -120,9 +114,9 @@ func (s *session) tally(ctx context.Context, b store.Backend, set *kept.Set) (*t
 
 // resumeOptions are the flags of lace resume.
 type resumeOptions struct {
-	lock     lockOptions
-	deadline deadlineOption
-	carry    carryOptions
+	lock   lockOptions
+	finish finishOptions
+	carry  carryOptions
 }
 
 func newResumeCommand(s *session) *cobra.Command {
@@ -136,27 +130,26 @@ root without an unfinished compaction there is nothing to do.`,
 		Args: rooted,
 		RunE: func(c *cobra.Command, args []string) error {
 			doc := newCompactDocument("resume", args[0])
-			ctx, cancel, err := o.deadline.limit(c.Context())
-			if err != nil {
-				return s.emit(doc, err)
-			}
-			defer cancel()
-			dir, err := s.resolveRoot(args[0], o.lock)
-			if err != nil {
-				return s.emit(doc, err)
-			}
-			report, err := native.Resume(ctx, dir, native.CompactOptions{
-				Open: o.lock.openOptions(s),
-				Run:  compact.Options{Progress: s.moveProgress, CarryDamaged: o.carry.damaged},
-			})
-			doc.fill(report, nil)
-			return s.emit(doc, s.stopped(err, args[0], dir))
+			return o.finish.around(c.Context(), s, o.lock, doc, func(ctx context.Context) error { return o.run(ctx, s, doc) })
 		},
 	}
-	o.deadline.addFlag(c, "leaving a root that another resume finishes")
+	o.finish.addFlags(c)
 	o.lock.addFlags(c)
 	o.carry.addFlags(c)
 	return c
+}
+
+func (o *resumeOptions) run(ctx context.Context, s *session, doc *compactDocument) error {
+	dir, err := s.resolveRoot(doc.Root, o.lock)
+	if err != nil {
+		return err
+	}
+	report, err := native.Resume(ctx, dir, native.CompactOptions{
+		Open: o.lock.openOptions(s),
+		Run:  compact.Options{Progress: s.moveProgress, CarryDamaged: o.carry.damaged},
+	})
+	doc.fill(report, nil)
+	return s.stopped(err, doc.Root, dir)
 }
 
 // moveProgress passes the events of a compaction on to the display.

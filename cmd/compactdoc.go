@@ -25,20 +25,21 @@ type phaseBody struct {
 // compactDocument is the result of compact and resume.
 type compactDocument struct {
 	head
-	Boundary       uint64      `json:"boundary"`
-	Retained       countBody   `json:"retained"`
-	Removed        countBody   `json:"removed"`
-	KeptDigest     string      `json:"kept_digest,omitempty"`
-	ReleasedBytes  uint64      `json:"released_bytes"`
-	Release        string      `json:"release,omitempty"`
-	NotFreedReason string      `json:"not_freed_reason,omitempty"`
-	MovedBytes     uint64      `json:"moved_bytes"`
-	JournaledBytes uint64      `json:"journaled_bytes"`
-	WrittenBytes   uint64      `json:"written_bytes"`
-	AllocatedBytes [2]uint64   `json:"allocated_bytes_before_after"`
-	TrustedRows    []uint64    `json:"trusted_rows,omitempty"`
-	DamagedRows    []uint64    `json:"damaged_rows,omitempty"`
-	Phases         []phaseBody `json:"phases"`
+	Boundary       uint64        `json:"boundary"`
+	Retained       countBody     `json:"retained"`
+	Removed        countBody     `json:"removed"`
+	KeptDigest     string        `json:"kept_digest,omitempty"`
+	ReleasedBytes  uint64        `json:"released_bytes"`
+	Release        string        `json:"release,omitempty"`
+	NotFreedReason string        `json:"not_freed_reason,omitempty"`
+	MovedBytes     uint64        `json:"moved_bytes"`
+	JournaledBytes uint64        `json:"journaled_bytes"`
+	WrittenBytes   uint64        `json:"written_bytes"`
+	AllocatedBytes [2]uint64     `json:"allocated_bytes_before_after"`
+	TrustedRows    []uint64      `json:"trusted_rows,omitempty"`
+	DamagedRows    []uint64      `json:"damaged_rows,omitempty"`
+	Phases         []phaseBody   `json:"phases"`
+	Verified       *verifiedBody `json:"verified,omitempty"`
 }
 
 func newCompactDocument(command, root string) *compactDocument {
@@ -74,6 +75,13 @@ func (d *compactDocument) fill(r compact.Report, t *tallies) {
 type tallies struct{ retained, removed kept.Total }
 
 func (d *compactDocument) text(w io.Writer) {
+	d.summary(w)
+	if d.Verified != nil {
+		fmt.Fprintf(w, "  %-9s %s records, %s, %s of them damaged\n", "verified", ui.Count(d.Verified.Records), ui.Size(d.Verified.Bytes), ui.Count(d.Verified.Bad))
+	}
+}
+
+func (d *compactDocument) summary(w io.Writer) {
 	switch d.Outcome {
 	case outcomeNothingToDo:
 		fmt.Fprintf(w, "%s: nothing to do", ui.Quote(d.Root))
