@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +33,9 @@ func (o *finishOptions) around(ctx context.Context, s *session, lock lockOptions
 		return s.emit(doc, err)
 	}
 	defer cancel()
+	if err := o.checkPlace(doc.Root); err != nil {
+		return s.emit(doc, err)
+	}
 	err = run(limited)
 	if err == nil && o.verify {
 		doc.Verified, err = s.verifyAfter(limited, doc.Root, lock)
@@ -42,6 +46,16 @@ func (o *finishOptions) around(ctx context.Context, s *session, lock lockOptions
 		}
 	}
 	return s.emit(doc, err)
+}
+
+// checkPlace refuses a metrics file that could not be written later, before
+// anything is changed. A root that cannot be resolved has no inside.
+func (o *finishOptions) checkPlace(root string) error {
+	dir, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		dir = root
+	}
+	return outside(dir, o.metrics)
 }
 
 // verifiedBody is what a compaction proved behind its end.

@@ -86,7 +86,7 @@ run that is interrupted at any moment is finished by "lace resume ROOT".`,
 	root.AddCommand(
 		newCompactCommand(s), newResumeCommand(s), newSweepCommand(s),
 		newVerifyCommand(s), newInspectCommand(s), newAdmitCommand(s),
-		newPolicyCommand(s), newConfigCommand(s), newExitCodesTopic(),
+		newExportCommand(s), newPolicyCommand(s), newConfigCommand(s), newExitCodesTopic(),
 	)
 	root.Version = versionText()
 	root.SetVersionTemplate("{{.Version}}\n")

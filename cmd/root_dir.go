@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/lace-store/lace/pkg/store"
 )
@@ -36,4 +37,28 @@ func (s *session) resolveRoot(root string, lock lockOptions) (string, error) {
 		}
 	}
 	return dir, nil
+}
+
+// outside refuses a file that a command is asked to write if it would lie in
+// the root: what is not the store's own must not be there. An empty path is
+// none.
+func outside(dir, path string) error {
+	if path == "" {
+		return nil
+	}
+	parent, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("the directory of %s: %w", path, err)
+	}
+	root, err := filepath.Abs(dir)
+	if err == nil {
+		parent, err = filepath.Abs(parent)
+	}
+	if err != nil {
+		return err
+	}
+	if rel, err := filepath.Rel(root, parent); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return &usageError{fmt.Errorf("%s lies in the root %s, where only the store's own files may be", path, dir)}
+	}
+	return nil
 }

@@ -24,6 +24,12 @@ type Streams struct {
 	Err io.Writer
 }
 
+// IsTerminal reports whether w is a terminal of any kind.
+func IsTerminal(w io.Writer) bool {
+	f, isFile := w.(*os.File)
+	return isFile && term.IsTerminal(int(f.Fd()))
+}
+
 // Terminal reports whether w is a terminal that understands cursor control,
 // and its width in columns. A dumb terminal, a pipe and a file do not.
 func Terminal(w io.Writer) (width int, ok bool) {

@@ -1,0 +1,225 @@
+package cmd
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lace-store/lace/cmd/internal/ui"
+	"github.com/lace-store/lace/pkg/mmap"
+	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/kept"
+	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/store/record"
+	"github.com/lace-store/lace/pkg/sweep"
+)
+
+// exportOptions are the flags of lace export.
+type exportOptions struct {
+	policies policyOptions
+	lock     lockOptions
+	output   string
+}
+
+func newExportCommand(s *session) *cobra.Command {
+	o := &exportOptions{}
+	c := &cobra.Command{
+		Use:   "export ROOT [--policy FILE...]",
+		Short: "Write records as a stream that admit takes",
+		Long: `Export writes the records of ROOT one directly behind the other, in the order
+of their admission, to stdout or to a new file: what lace admit reads. With
+policies it writes only what they retain. The full hash of every record is
+checked before it is written; a damaged one ends the export with exit code 13.
+ROOT is not changed.`,
+		Example: `  lace export /srv/lace | lace admit /srv/copy --create
+  lace export /srv/lace --policy keep.lace --output kept.records`,
+		Args: rooted,
+		RunE: func(c *cobra.Command, args []string) error {
+			doc := &exportDocument{head: newHead("export", args[0])}
+			return s.emit(o.document(doc), o.run(c.Context(), s, doc))
+		},
+	}
+	o.policies.addFlags(c)
+	o.lock.addFlags(c)
+	c.Flags().StringVarP(&o.output, "output", "o", "", "write to this new `FILE` instead of stdout")
+	return c
+}
+
+type exportDocument struct {
+	head
+	Boundary uint64    `json:"boundary"`
+	Exported countBody `json:"exported"`
+}
+
+func (d *exportDocument) text(w io.Writer) {
+	fmt.Fprintf(w, "%s: exported %s of %s records, %s\n", ui.Quote(d.Root), ui.Count(d.Exported.Records), ui.Count(d.Boundary), ui.Size(d.Exported.Bytes))
+}
+
+// document is what goes to stdout: nothing where the records go there.
+func (o *exportOptions) document(doc *exportDocument) document {
+	if o.output == "" {
+		return nil
+	}
+	return doc
+}
+
+func (o *exportOptions) validate(s *session) error {
+	switch {
+	case o.output == "" && s.global.json:
+		return &usageError{errors.New("--json and the records cannot both go to stdout: say --output FILE")}
+	case o.output == "" && ui.IsTerminal(s.streams.Out):
+		return &usageError{errors.New("the records are binary and stdout is a terminal: say --output FILE, or pipe them")}
+	}
+	return nil
+}
+
+func (o *exportOptions) run(ctx context.Context, s *session, doc *exportDocument) error {
+	if err := o.validate(s); err != nil {
+		return err
+	}
+	e := &export{ctx: ctx, s: s, doc: doc}
+	var err error
+	if len(o.policies.files) > 0 {
+		if e.choose, err = o.chooser(s); err != nil {
+			return err
+		}
+	}
+	dir, err := s.resolveRoot(doc.Root, o.lock)
+	if err != nil {
+		return err
+	}
+	if err := outside(dir, o.output); err != nil {
+		return err
+	}
+	open := o.lock.openOptions(s)
+	open.ReadOnly = true
+	b, err := native.Open(ctx, dir, open)
+	if err != nil {
+		return err
+	}
+	doc.Profile, doc.Boundary = "native", uint64(b.Position())
+	e.store = b
+	return errors.Join(o.write(e), b.Close())
+}
+
+// chooser prepares the policies and returns what decides with them.
+func (o *exportOptions) chooser(s *session) (func(*export) (*kept.Set, error), error) {
+	prepared, err := o.policies.prepare(s)
+	if err != nil {
+		return nil, err
+	}
+	return func(e *export) (set *kept.Set, err error) {
+		err = mmap.Guard(func() error {
+			result, err := sweep.Run(e.ctx, e.store, prepared, o.policies.sweepOptions(s))
+			if err == nil {
+				set = result.Kept
+			}
+			return err
+		})
+		return set, err
+	}, nil
+}
+
+// write opens the output and exports to it. A file that was not completed is
+// removed: it would read like a complete one.
+func (o *exportOptions) write(e *export) error {
+	if o.output == "" {
+		err := e.to(e.s.streams.Out)
+		if err == nil || !errors.Is(err, syscall.EPIPE) {
+			return err
+		}
+		return fmt.Errorf("stdout was closed after %d of the records: %w", e.doc.Exported.Records, err)
+	}
+	f, err := os.OpenFile(o.output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	err = e.to(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(o.output))
+	}
+	return nil
+}
+
+// export is one run.
+type export struct {
+	ctx    context.Context
+	s      *session
+	doc    *exportDocument
+	store  *native.Store
+	choose func(*export) (*kept.Set, error) // nil is all
+	buf    []byte
+}
+
+// exportBuffer is how much is written at a time, in bytes.
+const exportBuffer = 1 << 20
+
+// to writes the chosen records, in order.
+func (e *export) to(w io.Writer) error {
+	boundary := e.store.Position()
+	has := func(store.RecordID) bool { return true }
+	if e.choose != nil {
+		set, err := e.choose(e)
+		if err != nil {
+			return err
+		}
+		has = set.Has
+	}
+	out := bufio.NewWriterSize(w, exportBuffer)
+	verifier := record.NewVerifier(record.Hash{})
+	for i := range uint64(boundary) {
+		if err := e.ctx.Err(); err != nil {
+			return &store.Error{Kind: store.Interrupted, Doing: "export", Root: e.doc.Root, Found: fmt.Sprintf("stopped before record #%d", idOf(i)), Err: err}
+		}
+		if i%256 == 0 {
+			e.s.progress.Update("export", i, uint64(boundary), "records")
+		}
+		if !has(idOf(i)) {
+			continue
+		}
+		b, err := e.load(verifier, idOf(i))
+		if err != nil {
+			return err
+		}
+		if _, err := out.Write(b); err != nil {
+			return err
+		}
+		e.doc.Exported.Records++
+		e.doc.Exported.Bytes += uint64(len(b))
+	}
+	e.s.progress.Update("export", uint64(boundary), uint64(boundary), "records")
+	return out.Flush()
+}
+
+// load reads one record and proves its hash. It is valid until the next call.
+func (e *export) load(verifier *record.Verifier, id store.RecordID) ([]byte, error) {
+	row := e.store.Table().Row(id)
+	fail := func(kind store.Kind, err error) error {
+		return &store.Error{Kind: kind, Doing: "export", Root: e.doc.Root, ID: id, Hash: row.Hash, Err: err, Hint: "lace verify " + e.doc.Root}
+	}
+	if row.Len > record.MaxRecordLen {
+		return nil, fail(store.CorruptStore, fmt.Errorf("%d bytes, no record has more than %d", row.Len, record.MaxRecordLen))
+	}
+	if uint64(cap(e.buf)) < row.Len {
+		e.buf = make([]byte, row.Len)
+	}
+	b := e.buf[:row.Len]
+	if _, err := e.store.Arena().ReadAt(b, int64(row.Offset)); err != nil {
+		return nil, fail(store.Store, err)
+	}
+	verifier.Reset(row.Hash)
+	verifier.Write(b) // it never fails
+	if err := verifier.Check(); err != nil {
+		return nil, fail(store.CorruptStore, err)
+	}
+	return b, nil
+}
