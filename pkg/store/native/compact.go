@@ -201,14 +201,18 @@ func (s *Store) refuseUnlisted() error {
 
 // awaitMapping waits until nothing holds the mapping of a closed store.
 func awaitMapping(dir string, released <-chan struct{}) error {
-	wait := time.Duration(0) // nothing to collect is the common case
-	for deadline := time.Now().Add(mappingWait); time.Now().Before(deadline); wait = lockPoll {
+	select {
+	case <-released: // nothing to collect is the common case
+		return nil
+	default:
+	}
+	for deadline := time.Now().Add(mappingWait); time.Now().Before(deadline); {
+		runtime.GC()
 		select {
 		case <-released:
 			return nil
-		case <-time.After(wait):
+		case <-time.After(lockPoll):
 		}
-		runtime.GC()
 	}
 	return &store.Error{
 		Kind: store.Store, Reason: store.Busy, Doing: "compact", Root: dir,

@@ -21,7 +21,7 @@ const (
 // typed hash is the row's. The first that does not is a *GlyphError; other
 // errors are those of reading the arena, or the context's.
 func (t *Table) CheckGlyphs(ctx context.Context, arena io.ReaderAt) error {
-	r := GlyphReader{Arena: arena}
+	r := GlyphReader{Arena: arena, End: t.End()}
 	for i := range uint64(t.Position()) {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -68,7 +68,11 @@ func JudgeGlyph(b []byte, want record.Hash) error {
 // GlyphReader reads the glyph lines of rows through one window of a mebibyte.
 // It is made for rows in offset order; any other order is only slower.
 type GlyphReader struct {
-	Arena  io.ReaderAt
+	Arena io.ReaderAt
+	// End, unless zero, is the end of the last row in bytes: a small root needs
+	// no larger window.
+	End uint64
+
 	buf    []byte
 	window []byte // the bytes [start, start+len(window)) of the arena
 	start  uint64
@@ -89,7 +93,11 @@ func (g *GlyphReader) Glyph(row Row) ([]byte, error) {
 
 func (g *GlyphReader) fill(row Row, n uint64) error {
 	if g.buf == nil {
-		g.buf = make([]byte, glyphReadBytes)
+		size := uint64(glyphReadBytes)
+		if g.End > 0 {
+			size = min(size, g.End)
+		}
+		g.buf = make([]byte, max(size, record.GlyphLen))
 	}
 	want := uint64(len(g.buf))
 	if row.Len >= sparseRecord {
