@@ -1,0 +1,73 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/lace-store/lace/cmd/internal/ui"
+	"github.com/lace-store/lace/pkg/store/kept"
+	"github.com/lace-store/lace/pkg/sweep"
+)
+
+// moduleBody is what one policy retains.
+type moduleBody struct {
+	File     string    `json:"file"`
+	Digest   string    `json:"digest"`
+	Retained countBody `json:"retained"`
+	Work     workBody  `json:"work"`
+}
+
+// workBody is the work of the dearest window of a policy.
+type workBody struct {
+	Used    uint64 `json:"used"`
+	Allowed uint64 `json:"allowed"`
+}
+
+func newWorkBody(m sweep.ModuleReport) workBody {
+	work := workBody{Allowed: m.WorkAllowed}
+	for _, w := range m.Windows {
+		work.Used = max(work.Used, w.Work)
+	}
+	return work
+}
+
+// recordBody is one record of a list.
+type recordBody struct {
+	ID   uint64 `json:"id"`
+	Hash string `json:"hash"`
+}
+
+// sweepDocument is the result of sweep.
+type sweepDocument struct {
+	head
+	Boundary   uint64       `json:"boundary"`
+	Retained   countBody    `json:"retained"`
+	Removed    countBody    `json:"removed"`
+	KeptDigest string       `json:"kept_digest"`
+	Modules    []moduleBody `json:"modules"`
+	Records    []recordBody `json:"records,omitempty"`
+	list       string
+}
+
+func totalBody(t kept.Total) countBody {
+	return countBody{Records: t.Records, Bytes: t.Bytes, DataBytes: &t.DataBytes}
+}
+
+func (d *sweepDocument) text(w io.Writer) {
+	fmt.Fprintf(w, "%s: a compaction would retain %s of %s records\n", ui.Quote(d.Root), ui.Count(d.Retained.Records), ui.Count(d.Boundary))
+	line := func(what string, c countBody) {
+		fmt.Fprintf(w, "  %-13s %12s records  %s, %s of data\n", what, ui.Count(c.Records), ui.Size(c.Bytes), ui.Size(*c.DataBytes))
+	}
+	if d.Retained.DataBytes != nil {
+		line("would stay", d.Retained)
+		line("would go", d.Removed)
+	}
+	for _, m := range d.Modules {
+		line("by policy", m.Retained)
+		fmt.Fprintf(w, "  %-13s %s (work %s of %s)\n", "", ui.Quote(m.File), ui.Count(m.Work.Used), ui.Count(m.Work.Allowed))
+	}
+	fmt.Fprintf(w, "  %-13s %s\n", "kept digest", d.KeptDigest)
+	for _, r := range d.Records {
+		fmt.Fprintf(w, "#%d %s\n", r.ID, r.Hash)
+	}
+}
