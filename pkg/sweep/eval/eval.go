@@ -41,6 +41,7 @@ type Evaluator struct {
 	ranked    map[string]*relation // winners by the text of their TopK
 	matches   map[string]*relation // of groups over the whole root; nil when too many
 	keepTexts bool                 // what was derived in this window is for all
+	moments   *moments             // of derivations, while questions are asked
 }
 
 // New returns an evaluator of one module, named in its errors.

@@ -66,7 +66,12 @@ type planner struct {
 // its place in the body; delta is the place of the recursive atom that takes
 // only new tuples, and comes first, or negative.
 func (e *Evaluator) order(rule *program.Rule, winners map[int]*relation, delta int) ([]choice, error) {
-	p := &planner{e: e, rule: rule, bound: newSlotSet(rule), rows: 1}
+	return e.orderFrom(rule, winners, delta, newSlotSet(rule))
+}
+
+// orderFrom is order for bindings that have some slots bound to begin with.
+func (e *Evaluator) orderFrom(rule *program.Rule, winners map[int]*relation, delta int, bound slotSet) ([]choice, error) {
+	p := &planner{e: e, rule: rule, bound: bound, rows: 1}
 	p.split(winners, delta)
 	if delta >= 0 {
 		p.takeRelation(0)

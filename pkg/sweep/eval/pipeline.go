@@ -35,8 +35,11 @@ func (e *Evaluator) newPlan(rule *program.Rule, steps []step, sink func(row []va
 }
 
 // run derives everything that the plan can.
-func (p *plan) run() error {
-	if _, err := p.stages[0].add(nil); err != nil {
+func (p *plan) run() error { return p.runFrom(nil) }
+
+// runFrom derives everything that extends one binding.
+func (p *plan) runFrom(row []value) error {
+	if _, err := p.stages[0].add(row); err != nil {
 		return err
 	}
 	for _, s := range p.stages {

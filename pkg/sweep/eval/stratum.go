@@ -142,6 +142,9 @@ func (e *Evaluator) plan(rule *program.Rule, winners map[int]*relation, delta in
 // enter names the rule that work is now done for.
 func (e *Evaluator) enter(rule *program.Rule) {
 	e.meter.rule, e.meter.derives = rule, e.program.Predicates[rule.Head.Predicate].Name
+	if rel := e.relations[rule.Head.Predicate]; e.moments != nil && rel != nil {
+		e.moments.enter(rel)
+	}
 }
 
 // sink returns what takes the derived bindings of a rule.
