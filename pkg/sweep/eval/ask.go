@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"encoding/binary"
 	"errors"
 
 	"github.com/lace-store/lace/pkg/policy/program"
@@ -19,6 +20,15 @@ func (v Value) IsNone() bool { return v.v == 0 }
 
 // Binding has a value for each slot of a rule; the zero Value is unbound.
 type Binding []Value
+
+// AppendKey appends bytes that are the same for two sequences of values of one
+// length exactly when the values are.
+func AppendKey(key []byte, values ...Value) []byte {
+	for _, v := range values {
+		key = binary.LittleEndian.AppendUint64(key, uint64(v.v))
+	}
+	return key
+}
 
 // Inquiry has the relations of a module in one window and answers questions
 // about them, by the same plans that derived them. All questions together have
