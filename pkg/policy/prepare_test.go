@@ -3,6 +3,7 @@ package policy_test
 import (
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -166,11 +167,21 @@ func TestPreparationIsNearLinear(t *testing.T) {
 				return time.Since(start)
 			}
 			base := max(floor, took(part), took(part))
-			if all := took(whole[name]); all > most*base {
+			all := took(whole[name])
+			// Another program may have had the processor meanwhile.
+			for try := 0; try < 4 && all > most*base; try++ {
+				all = min(all, took(whole[name]))
+			}
+			if all > most*base {
 				t.Errorf("a module took %v, a sixteenth of it %v", all, base)
 			}
 		})
 	}
+}
+
+// numbered puts i for # and the next number for @.
+func numbered(format string, i int) string {
+	return strings.ReplaceAll(strings.ReplaceAll(format, "#", strconv.Itoa(i)), "@", strconv.Itoa(i+1))
 }
 
 // hostileModules are texts of at most size bytes that strain one check each.
@@ -180,7 +191,7 @@ func hostileModules(size int) map[string]string {
 	repeat := func(format string) string {
 		var b strings.Builder
 		for i := 0; i < rules-1 && b.Len() < size-200; i++ {
-			b.WriteString(strings.NewReplacer("#", fmt.Sprint(i), "@", fmt.Sprint(i+1)).Replace(format))
+			b.WriteString(numbered(format, i))
 		}
 		return b.String()
 	}
@@ -188,11 +199,13 @@ func hostileModules(size int) map[string]string {
 		var b strings.Builder
 		b.WriteString("SelectStoredRecord(R) :- Have(R)")
 		for i := 0; b.Len() < size-200; i++ {
-			b.WriteString(strings.NewReplacer("#", fmt.Sprint(i), "@", fmt.Sprint(i+1)).Replace(format))
+			b.WriteString(numbered(format, i))
 		}
 		return b.String() + "."
 	}
 	return map[string]string{
+		"chain of lengths":     repeat("h#(R,n) :- h@(R,n), Compare(n,'<','5').\n") + last + "(R,n) :- Field(R,':Length',_,n). SelectStoredRecord(R) :- h0(R,_).",
+		"lengths in one body":  literals(",Field(R,':Length',n#,n@),Compare(n#,'<',n@)"),
 		"long chain":           repeat("h#(R) :- h@(R).\n"),
 		"chain to authority":   repeat("h#(R) :- h@(R).\n") + last + "(R) :- Here(R). SelectStoredRecord(R) :- h0(R).",
 		"one component":        repeat("h#(R) :- Have(R), not h@(R).\n") + last + "(R) :- h0(R).",

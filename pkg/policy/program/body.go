@@ -1,6 +1,8 @@
 package program
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/lace-store/lace/pkg/policy/syntax"
@@ -146,10 +148,21 @@ func (b *body) checkParam(c syntax.Call) bool {
 		return false
 	}
 	if _, given := b.params[name.Text]; !given {
-		b.fail(CodeParam, name.Position, name.Text, "the parameter is used but not given", "give it with "+syntax.Quote("--param "+name.Text+"=VALUE"))
+		b.fail(CodeParam, name.Position, name.Text, "the parameter is used but not given", b.mendParam(name.Text))
 		return false
 	}
 	return true
+}
+
+// mendParam says how to give a parameter, and which one that is given it may
+// have meant.
+func (b *body) mendParam(name string) string {
+	give := "give it with " + syntax.Quote("--param "+name+"=VALUE")
+	given := slices.Sorted(maps.Keys(b.params))
+	if near := nearest(name, given); near != "" {
+		return give + ", or did you mean " + syntax.PrintConstant(near) + "?"
+	}
+	return give
 }
 
 // slotsOf lists the variables of an atom, each once.

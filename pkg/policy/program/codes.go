@@ -20,6 +20,7 @@ const (
 // Codes of the warnings of preparation.
 const (
 	CodeUnused     syntax.Code = "unused"
+	CodeTextOrder  syntax.Code = "text-order"
 	CodeNever      syntax.Code = "never-matches"
 	CodeUnselected syntax.Code = "unselected-evidence"
 )

@@ -29,6 +29,7 @@ func Lower(m syntax.Module, params map[string]string) (p *Program, warnings, err
 		return nil, nil, l.errs.Limited()
 	}
 	l.warnNever()
+	l.warnTextOrder()
 	prog := l.program(order, needed)
 	l.warnEvidence(prog)
 	l.warnings.Sort()
@@ -151,6 +152,9 @@ func (l *lowering) checkArity(c syntax.Call, arity int) bool {
 	mend := fmt.Sprintf("it takes %d", arity)
 	if from, own := l.heads[l.byName[c.Name]]; own && classify(c.Name) == helperName {
 		mend += " in its first rule at " + from.String()
+	}
+	if form := baseForm(c.Name); form != "" {
+		mend += ": " + form
 	}
 	l.fail(CodeArity, c.Position, c.Name, "predicate with "+arguments(len(c.Args)), mend)
 	return false

@@ -50,3 +50,21 @@ func reservedPredicates() []Predicate {
 func suggestible() []string {
 	return []string{"Have", "Field", "RecordLink", "ContainsRecord", "Param", "Compare", "Prefix", "Cardinality", "TopK"}
 }
+
+// baseForm shows how a predicate without rules is written; it is empty for
+// every other name.
+func baseForm(name string) string {
+	switch name {
+	case "Have":
+		return "Have(record)"
+	case "Field":
+		return "Field(record,name,index,value)"
+	case "RecordLink":
+		return "RecordLink(record,name,index,data,target)"
+	case "ContainsRecord":
+		return "ContainsRecord(outer,contained)"
+	case "Param":
+		return "Param('name',value)"
+	}
+	return ""
+}

@@ -133,13 +133,13 @@ func (l *lowering) impossibleAtom(a Atom) string {
 		hashes = []int{0}
 	case Field:
 		hashes = []int{0}
-		if index := a.Args[2]; index.Form == Constant && !IsNumber(index.Text) {
-			return "the index of a field is a number"
+		if why := impossibleField(a); why != "" {
+			return why
 		}
 	case RecordLink:
 		hashes = []int{0, 4}
-		if index := a.Args[2]; index.Form == Constant && !IsNumber(index.Text) {
-			return "the index of a link is a number"
+		if why := impossibleLink(a); why != "" {
+			return why
 		}
 	case ContainsRecord:
 		hashes = []int{0, 1}
@@ -154,19 +154,6 @@ func (l *lowering) impossibleAtom(a Atom) string {
 		}
 	}
 	return ""
-}
-
-// recordHashBytes is the length of a typed hash: T.<43>.H3.
-const recordHashBytes = 48
-
-// mayBeRecord reports whether a term can be the hash of a record. Only the
-// frame of a constant is looked at.
-func mayBeRecord(t Term) bool {
-	if t.Form != Constant {
-		return true
-	}
-	return len(t.Text) == recordHashBytes && strings.ContainsRune("BPS", rune(t.Text[0])) &&
-		t.Text[1] == '.' && strings.HasSuffix(t.Text, ".H3")
 }
 
 func impossibleCompare(c Compare) string {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Code names a kind of diagnostic. docs/policies.md explains each with an
+// Code names a kind of diagnostic. docs/diagnostics.md explains each with an
 // example.
 type Code string
 
