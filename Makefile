@@ -29,7 +29,7 @@ race:
 	$(GO) test -race ./...
 
 fmt:
-	gofmt -l -w cmd pkg scripts main.go
+	gofmt -l -w cmd docs examples pkg scripts main.go
 
 vet:
 	$(GO) vet ./...

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/lace-store/lace/pkg/policy"
-	"github.com/lace-store/lace/pkg/sweep/sweeptest/scene"
+	"github.com/lace-store/lace/examples/scene"
 )
 
 func read(t *testing.T, path string) string {

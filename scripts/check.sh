@@ -16,7 +16,7 @@ step() {
 
 formatted() {
 	local files
-	files=$(gofmt -l cmd pkg scripts main.go)
+	files=$(gofmt -l cmd docs examples pkg scripts main.go)
 	if [ -n "$files" ]; then
 		echo "gofmt would change: $files" >&2
 		return 1

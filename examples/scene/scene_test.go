@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/lace-store/lace/pkg/policy"
-	"github.com/lace-store/lace/pkg/sweep/sweeptest/scene"
+	"github.com/lace-store/lace/examples/scene"
 )
 
 // TestRead: every word of a scene has its effect on what a policy sees.
