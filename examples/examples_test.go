@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lace-store/lace/pkg/policy"
 	"github.com/lace-store/lace/examples/scene"
+	"github.com/lace-store/lace/pkg/policy"
 )
 
 func read(t *testing.T, path string) string {

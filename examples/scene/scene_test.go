@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lace-store/lace/pkg/policy"
 	"github.com/lace-store/lace/examples/scene"
+	"github.com/lace-store/lace/pkg/policy"
 )
 
 // TestRead: every word of a scene has its effect on what a policy sees.
