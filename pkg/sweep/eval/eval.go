@@ -18,7 +18,7 @@ type Options struct {
 	Work            uint64         // join bindings and record reads of one window
 }
 
-// Cost is what one window took.
+// Cost is what one window took, or what all windows share.
 type Cost struct {
 	Work        uint64
 	RecordsRead uint64
@@ -41,6 +41,9 @@ type Evaluator struct {
 	ranked    map[string]*relation // winners by the text of their TopK
 	matches   map[string]*relation // of groups over the whole root; nil when too many
 	keepTexts bool                 // what was derived in this window is for all
+	ready     bool                 // what is shared was derived
+	common    uint64               // the work of it
+	forked    bool                 // what is shared belongs to another evaluator
 	moments   *moments             // of derivations, while questions are asked
 }
 
@@ -49,7 +52,7 @@ func New(s Store, module string, o Options) *Evaluator {
 	e := &Evaluator{
 		session: session{
 			store: s, boundary: o.Boundary, page: o.PageRows, batch: o.BlockBindings,
-			texts: newTexts(), known: newAssociations(), unique: map[record.Hash]int{},
+			texts: newTexts(), known: newAssociations(o.Boundary), unique: map[record.Hash]int{},
 			meter: meter{module: module, rows: o.RelationRows, allowed: o.Work},
 		},
 		distinct:  o.DistinctQueries,
@@ -64,27 +67,19 @@ func New(s Store, module string, o Options) *Evaluator {
 
 // Window evaluates p, the module as it is rewritten for the window (lo, hi],
 // and calls selected once for every record that it selects, in no particular
-// order. Predicates that are no clones must be the same in every window.
+// order. Predicates that are no clones must be the same in every window. Its
+// budget is that of an evaluation which derives what is shared anew, as seed
+// 000 does; its cost is without that. A fork may end with ErrNotShared.
 func (e *Evaluator) Window(p *program.Program, lo, hi store.Position, selected func(store.RecordID)) (Cost, error) {
-	e.program, e.rows = p, map[string]uint64{}
-	e.selected.reset(lo, hi)
-	e.meter.work, e.meter.reads, e.meter.lo, e.meter.hi = 0, 0, lo, hi
+	if _, err := e.Share(p); err != nil {
+		return Cost{}, err
+	}
+	e.start(p, lo, hi, e.common)
 	if p.Select == program.NoPredicate || len(p.Rules) == 0 {
 		return Cost{Rows: e.rows}, nil
 	}
+	e.selected.reset(lo, hi)
 	if err := e.begin(); err != nil {
-		return Cost{}, err
-	}
-	// What is shared comes first, so that the texts of the window can be
-	// forgotten behind it. It never depends on a clone.
-	for _, s := range p.Strata {
-		if e.isShared(s) {
-			if err := e.stratum(s, nil); err != nil {
-				return Cost{}, err
-			}
-		}
-	}
-	if err := e.rankShared(); err != nil {
 		return Cost{}, err
 	}
 	mark := e.texts.mark()
@@ -96,7 +91,17 @@ func (e *Evaluator) Window(p *program.Program, lo, hi store.Position, selected f
 		}
 	}
 	e.forgetWindow(mark)
-	return Cost{Work: e.meter.work, RecordsRead: e.meter.reads, Rows: e.rows}, nil
+	return e.cost(), nil
+}
+
+// start begins a count of the cost, with the work that was done before.
+func (e *Evaluator) start(p *program.Program, lo, hi store.Position, work uint64) {
+	e.program, e.rows = p, map[string]uint64{}
+	e.meter.work, e.meter.reads, e.meter.lo, e.meter.hi = work, 0, lo, hi
+}
+
+func (e *Evaluator) cost() Cost {
+	return Cost{Work: e.meter.work - e.common, RecordsRead: e.meter.reads, Rows: e.rows}
 }
 
 // isShared reports whether a stratum is the same in every window.

@@ -88,6 +88,9 @@ func (f *freeGroup) memoize() error {
 	e := f.step.e
 	rel, known := e.matches[f.shared]
 	if !known {
+		if f.shared != "" && e.forked {
+			return ErrNotShared
+		}
 		var err error
 		if rel, err = f.derive(); err != nil {
 			return err

@@ -15,6 +15,8 @@ type columnIndex struct {
 // are added later are not in it until it is asked for again; whoever walks it
 // meanwhile sees what it saw.
 func (r *relation) index(columns []int) *columnIndex {
+	r.indexing.Lock()
+	defer r.indexing.Unlock()
 	for _, x := range r.indexes {
 		if slices.Equal(x.columns, columns) {
 			x.update()

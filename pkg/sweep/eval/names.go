@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
+	"sync/atomic"
 
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/record"
@@ -12,35 +13,36 @@ import (
 // associations remembers, for every id that was seen, 32 bits of a hash of its
 // record's hash, so that a store that later answers with another record is
 // caught. It takes 4 bytes an id, in pages that are made as they are needed.
+// It is safe for concurrent use: an evaluator and its forks have one.
 type associations struct {
 	seed  maphash.Seed
-	pages map[uint64]*[associationPage]uint32
+	pages []atomic.Pointer[associationPage]
 }
 
-const associationPage = 1 << 12
+const associationsPerPage = 1 << 12
 
-func newAssociations() associations {
-	return associations{seed: maphash.MakeSeed(), pages: map[uint64]*[associationPage]uint32{}}
+// associationPage has zero for an id that was not seen.
+type associationPage [associationsPerPage]atomic.Uint32
+
+// newAssociations is for the ids through the boundary.
+func newAssociations(boundary store.Position) *associations {
+	return &associations{seed: maphash.MakeSeed(), pages: make([]atomic.Pointer[associationPage], uint64(boundary)/associationsPerPage+1)}
 }
 
 // learn notes that id is the record h, and fails when it was another before.
 func (a *associations) learn(id store.RecordID, h record.Hash) error {
-	n := uint64(id) / associationPage
-	page := a.pages[n]
+	at := &a.pages[uint64(id)/associationsPerPage]
+	page := at.Load()
 	if page == nil {
-		page = new([associationPage]uint32)
-		a.pages[n] = page
+		at.CompareAndSwap(nil, new(associationPage))
+		page = at.Load()
 	}
-	// Zero stands for an id that was not seen.
 	sum := uint32(maphash.Bytes(a.seed, h[:])>>32) | 1
-	switch have := &page[uint64(id)%associationPage]; *have {
-	case 0:
-		*have = sum
-	case sum:
-	default:
-		return &store.Error{Kind: store.Integration, Doing: "read record", ID: id, Hash: h, Found: "another record than before under this id"}
+	seen := &page[uint64(id)%associationsPerPage]
+	if have := seen.Load(); have == sum || have == 0 && (seen.CompareAndSwap(0, sum) || seen.Load() == sum) {
+		return nil
 	}
-	return nil
+	return &store.Error{Kind: store.Integration, Doing: "read record", ID: id, Hash: h, Found: "another record than before under this id"}
 }
 
 // names holds the hash texts of records whose text was needed. It is a cache:

@@ -1,6 +1,9 @@
 package eval
 
-import "math/bits"
+import (
+	"math/bits"
+	"sync"
+)
 
 // chunkRows is how many rows a full chunk of a relation holds. Chunks are
 // never moved, so that a relation grows without copies.
@@ -10,13 +13,16 @@ const (
 )
 
 // relation is a set of tuples of one arity, in the order of their derivation.
+// Once it is complete, an evaluator and its forks may read it side by side.
 type relation struct {
 	name    string
 	arity   int
 	n       int
 	chunks  [][]value
 	slots   []uint32 // hash table of row+1; 0 is free
-	indexes []*columnIndex
+
+	indexing sync.Mutex // guards indexes, which are made as they are needed
+	indexes  []*columnIndex
 }
 
 func newRelation(name string, arity int) *relation { return &relation{name: name, arity: arity} }

@@ -26,7 +26,7 @@ type session struct {
 	meter    meter
 	texts    texts
 	names    names
-	known    associations
+	known    *associations
 
 	// Buffers of one call.
 	unique   map[record.Hash]int

@@ -39,6 +39,13 @@ func TestTextsAgainstMap(t *testing.T) {
 			},
 			"mark": func(*rapid.T) { mark, marked = table.mark(), copyOf(oracle) },
 			"cut":  func(*rapid.T) { table.cut(mark); oracle = copyOf(marked) },
+			"fork": func(*rapid.T) {
+				if table.base == nil {
+					base := table
+					table = base.fork()
+					mark, marked = table.mark(), copyOf(oracle)
+				}
+			},
 			"": func(t *rapid.T) {
 				seen := map[value]bool{}
 				for s, v := range oracle {
@@ -159,14 +166,14 @@ func TestLargeRelation(t *testing.T) {
 
 // TestAssociations: an id is one record, for as long as it is asked.
 func TestAssociations(t *testing.T) {
-	a := newAssociations()
+	a := newAssociations(3 * associationsPerPage)
 	hash := func(n byte) record.Hash { return record.MakeHash(record.Blob, record.Digest{n}) }
-	for id := store.RecordID(1); id < 3*associationPage; id += 1000 {
+	for id := store.RecordID(1); id < 3*associationsPerPage; id += 1000 {
 		if err := a.learn(id, hash(byte(id))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for id := store.RecordID(1); id < 3*associationPage; id += 1000 {
+	for id := store.RecordID(1); id < 3*associationsPerPage; id += 1000 {
 		if err := a.learn(id, hash(byte(id))); err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +186,7 @@ func TestAssociations(t *testing.T) {
 // TestNamesAreBounded: what was handed out stays valid when the cache is
 // dropped.
 func TestNamesAreBounded(t *testing.T) {
-	s := &session{known: newAssociations(), batch: 100, meter: meter{allowed: 1 << 40}}
+	s := &session{known: newAssociations(4 * namesKept), batch: 100, meter: meter{allowed: 1 << 40}}
 	s.store = numbered{}
 	var kept [][]byte
 	for id := value(1); id < 3*namesKept; id += 100 {

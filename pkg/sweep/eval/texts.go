@@ -12,7 +12,12 @@ const textChunk = 1 << 18
 // texts interns text: equal bytes have equal numbers. Texts are never moved,
 // so that views of them stay valid. It takes, besides the bytes, one or two
 // bytes of length, 8 bytes of place and about 12 bytes of hash table a text.
+//
+// A fork has what its base has, which nobody changes meanwhile, and adds its
+// own behind.
 type texts struct {
+	base   *texts // unless nil; it is no fork itself
+	first  uint64 // texts of the base: the number of the first own one
 	seed   maphash.Seed
 	chunks [][]byte
 	places []uint64 // chunk number, then offset in the lower 32 bits
@@ -24,27 +29,42 @@ type textMark struct{ texts, chunks, used int }
 
 func newTexts() texts { return texts{seed: maphash.MakeSeed()} }
 
+// fork returns a table that has what t has.
+func (t *texts) fork() texts { return texts{base: t, first: uint64(len(t.places)), seed: t.seed} }
+
 // intern returns the value of a text, adding it when it is new.
 func (t *texts) intern(text []byte) value {
+	hash := maphash.Bytes(t.seed, text)
+	if v, found := t.find(text, hash); found {
+		return v
+	}
 	if len(t.places)*4 >= len(t.slots)*3 {
 		t.grow()
 	}
-	hash := maphash.Bytes(t.seed, text)
-	slot, found := t.probe(text, hash)
-	if !found {
-		t.append(text)
-		t.slots[slot] = hash&^0xFFFF_FFFF | uint64(len(t.places))
-	}
-	return textBit | value(t.slots[slot]&0xFFFF_FFFF-1)
+	slot, _ := t.probe(text, hash)
+	t.append(text)
+	t.slots[slot] = hash&^0xFFFF_FFFF | uint64(len(t.places))
+	return t.valueAt(slot)
 }
 
 // lookup returns the value of a text that was interned.
-func (t *texts) lookup(text []byte) (value, bool) {
+func (t *texts) lookup(text []byte) (value, bool) { return t.find(text, maphash.Bytes(t.seed, text)) }
+
+func (t *texts) find(text []byte, hash uint64) (value, bool) {
+	if t.base != nil {
+		if v, found := t.base.find(text, hash); found {
+			return v, true
+		}
+	}
 	if len(t.slots) == 0 {
 		return 0, false
 	}
-	slot, found := t.probe(text, maphash.Bytes(t.seed, text))
-	return textBit | value(t.slots[slot]&0xFFFF_FFFF-1), found
+	slot, found := t.probe(text, hash)
+	return t.valueAt(slot), found
+}
+
+func (t *texts) valueAt(slot uint64) value {
+	return textBit | value(t.first+t.slots[slot]&0xFFFF_FFFF-1)
 }
 
 // probe returns the slot of a text, or the free one where it belongs.
@@ -62,8 +82,14 @@ func (t *texts) probe(text []byte, hash uint64) (slot uint64, found bool) {
 }
 
 // text returns the bytes of an interned text. They must not be changed.
-func (t *texts) text(v value) []byte { return t.at(uint64(v &^ textBit)) }
+func (t *texts) text(v value) []byte {
+	if n := uint64(v &^ textBit); n >= t.first {
+		return t.at(n - t.first)
+	}
+	return t.base.text(v)
+}
 
+// at returns own text n.
 func (t *texts) at(n uint64) []byte {
 	place := t.places[n]
 	b := t.chunks[place>>32][place&0xFFFF_FFFF:]
