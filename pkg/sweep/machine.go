@@ -2,30 +2,29 @@ package sweep
 
 import (
 	"fmt"
-	"iter"
-	"runtime"
-	"runtime/debug"
+	"slices"
 
 	"github.com/lace-store/lace/pkg/policy/program"
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/kept"
 	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/sweep/eval"
-	"github.com/lace-store/lace/pkg/sweep/window"
 )
 
-// RetentionSweep is one sweep as a machine: see the package comment for what
-// its driver does. It is not safe for concurrent use.
+// RetentionSweep is one sweep as a machine that hands out parts: see the
+// package comment for what its driver does. It is not safe for concurrent use;
+// its parts are, beside each other and beside it.
 type RetentionSweep struct {
-	modules []*program.Program
-	options Options
-	next    func() (store.Op, bool)
-	stop    func()
-	waiting bool         // an operation was handed out
-	answer  store.Result // of that operation
-	result  *Result
-	err     error
-	ops     uint64
+	programs   []*program.Program
+	options    Options
+	modules    []*module // once the boundary is known
+	begun      bool
+	stopped    bool
+	running    []*Part
+	failed     *Part // the first in order of those that failed
+	result     *Result
+	decided    uint64 // ids, summed over the modules
+	operations uint64
 }
 
 // New returns the sweep of a list of modules. It refuses what cannot be
@@ -40,130 +39,145 @@ func New(modules []*program.Program, o Options) (*RetentionSweep, error) {
 			return nil, err
 		}
 	}
-	s := &RetentionSweep{modules: modules, options: o.withDefaults()}
-	s.next, s.stop = iter.Pull(s.operations)
-	return s, nil
+	return &RetentionSweep{programs: modules, options: o.withDefaults()}, nil
 }
 
 // Queries returns the searches that the sweep is likely to repeat, for a store
 // that can prepare for them before the first operation.
 func (s *RetentionSweep) Queries() []store.Query {
 	var queries []store.Query
-	for _, p := range s.modules {
+	for _, p := range s.programs {
 		queries = append(queries, eval.Queries(p)...)
 	}
 	return queries
 }
 
-// Next returns the next operation. It is false when the sweep has ended, with
-// success or not. The operation before must have been answered.
-func (s *RetentionSweep) Next() (store.Op, bool) {
-	if s.waiting {
-		panic("sweep: Next before Resume")
+// Part returns a part that can be evaluated now, beside those that have not
+// ended. It is nil when there is none: until another part ends, or for good
+// when all have.
+func (s *RetentionSweep) Part() *Part {
+	p := s.part()
+	if p != nil {
+		s.running = append(s.running, p)
 	}
-	op, ok := s.next()
-	s.waiting = ok
-	return op, ok
+	return p
 }
 
-// Resume takes the result of the operation that Next returned last.
-func (s *RetentionSweep) Resume(res store.Result) {
-	if !s.waiting {
-		panic("sweep: Resume without an operation")
+func (s *RetentionSweep) part() *Part {
+	switch {
+	case s.stopped:
+		return nil
+	case !s.begun:
+		s.begun = true
+		return s.beginning()
 	}
-	s.waiting, s.answer = false, res
+	for _, m := range s.modules {
+		// Whatever stands before a part of its module was handed out before it.
+		if s.failed != nil && m.number >= s.failed.order.module {
+			return nil
+		}
+		if p := m.part(); p != nil {
+			return p
+		}
+	}
+	return nil
 }
 
-// Stop ends the sweep. It is needed after an error of the store or when the
-// sweep is abandoned, and harmless at any other time.
+// End takes back a part that is not driven any more. A part that failed
+// abandons those behind it, and what is before it goes on: it would have come
+// first, and may fail too.
+func (s *RetentionSweep) End(p *Part) {
+	p.Stop()
+	s.running = slices.DeleteFunc(s.running, func(other *Part) bool { return other == p })
+	switch {
+	case p.abandoned.Load():
+	case p.err == error(errStopped):
+		s.Stop()
+	case p.err != nil:
+		s.fail(p)
+	default:
+		s.operations += p.ops
+		p.adopt()
+	}
+}
+
+func (s *RetentionSweep) fail(p *Part) {
+	s.failed = p
+	for _, other := range s.running {
+		if other.order.after(p.order) {
+			other.abandoned.Store(true)
+		}
+	}
+}
+
+// Stop ends the sweep: there are no further parts, and those that have not
+// ended hand out no further operation. It is needed after an error of the
+// store or when the sweep is abandoned, and harmless at any other time.
 func (s *RetentionSweep) Stop() {
-	s.stop()
-	s.waiting, s.answer = false, nil
+	s.stopped = true
+	for _, p := range s.running {
+		p.abandoned.Store(true)
+	}
 }
 
-// Result returns the outcome once Next has returned false.
+// Result returns the outcome once all parts have ended.
 func (s *RetentionSweep) Result() (*Result, error) {
-	if s.result == nil && s.err == nil {
+	switch {
+	case len(s.running) > 0 || s.result == nil && s.failed == nil:
+		return nil, errStopped
+	case s.failed != nil:
+		return nil, s.failed.err
+	case len(s.modules) > 0:
 		return nil, errStopped
 	}
-	return s.result, s.err
+	return s.result, nil
 }
 
-// errStopped unwinds an evaluation whose driver gave up.
-var errStopped = &store.Error{Kind: store.Interrupted, Doing: "sweep", Found: "stopped before its end", Hint: "nothing was changed; run it again"}
-
-// operations is the coroutine: it evaluates, and yields what it must know.
-func (s *RetentionSweep) operations(yield func(store.Op) bool) {
-	// Records may lie in a mapping of a file that cannot be read any more.
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	result, err := guarded(func() (*Result, error) { return s.evaluate(asker{s, yield}) })
-	s.result, s.err, s.answer = result, err, nil
-}
-
-// guarded turns a memory fault of f into an error. Every other panic goes on.
-func guarded(f func() (*Result, error)) (result *Result, err error) {
-	defer func() {
-		switch cause := recover().(type) {
-		case nil:
-		case interface {
-			runtime.Error
-			Addr() uintptr
-		}:
-			result, err = nil, &store.Error{Kind: store.Store, Doing: "read records",
-				Found: fmt.Sprintf("memory at %#x cannot be read: the disk failed, or the file was cut short", cause.Addr()), Err: cause}
-		default:
-			panic(cause)
+// beginning is the part that all others wait for.
+func (s *RetentionSweep) beginning() *Part {
+	var boundary store.Position
+	var anchors []string
+	evaluate := func(ask eval.Store) (err error) {
+		if boundary, err = currentPosition(ask); err != nil {
+			return err
 		}
-	}()
-	return f()
-}
-
-// asker is the store as the evaluation sees it.
-type asker struct {
-	sweep *RetentionSweep
-	yield func(store.Op) bool
-}
-
-var _ eval.Store = asker{}
-
-// Execute hands the operation out and waits for its answer.
-func (a asker) Execute(op store.Op) (store.Result, error) {
-	a.sweep.ops++
-	if !a.yield(op) {
-		return nil, errStopped
+		anchors, err = s.anchors(ask, boundary)
+		return err
 	}
-	res := a.sweep.answer
-	a.sweep.answer = nil
-	return res, nil
-}
-
-// evaluate decides every id of the root.
-func (s *RetentionSweep) evaluate(a asker) (*Result, error) {
-	boundary, err := currentPosition(a)
-	if err != nil {
-		return nil, err
-	}
-	anchors, err := s.anchors(a, boundary)
-	if err != nil {
-		return nil, err
-	}
-	r := &Result{Kept: kept.New(boundary), Report: Report{Boundary: boundary, Options: s.options}}
-	decided, total := uint64(0), uint64(boundary)*uint64(len(s.modules))
-	for _, p := range s.modules {
-		m, err := s.module(a, p, boundary, anchors, func(n uint64) { s.options.Progress(decided+n, total) })
-		if err != nil {
-			return nil, err
+	return newPart(order{}, evaluate, func() {
+		s.result = &Result{Kept: kept.New(boundary), Report: Report{Boundary: boundary, Options: s.options}}
+		for i, program := range s.programs {
+			s.modules = append(s.modules, newModule(s, program, i+1, boundary, anchors))
 		}
-		decided += uint64(boundary)
-		r.Kept.Union(m.Kept)
-		r.Report.Modules = append(r.Report.Modules, m)
-	}
-	r.Report.Retained, r.Report.Operations = r.Kept.Count(), s.ops
-	return r, nil
+		s.settle()
+	})
 }
 
-func currentPosition(a asker) (store.Position, error) {
-	res, err := a.Execute(store.CurrentStorePosition{})
+// progress reports n more ids that are decided.
+func (s *RetentionSweep) progress(n store.Position) {
+	s.decided += uint64(n)
+	s.options.Progress(s.decided, uint64(s.result.Report.Boundary)*uint64(len(s.programs)))
+}
+
+// settle takes the outcome of the modules that have ended. They are dropped in
+// their order, so that what they derived is.
+func (s *RetentionSweep) settle() {
+	s.result.Report.Operations = s.operations
+	for len(s.modules) > 0 && s.modules[0].left == 0 {
+		if len(s.modules[0].bounds) == 0 {
+			s.progress(s.result.Report.Boundary) // it selects nothing
+		}
+		report := s.modules[0].report
+		report.Retained = report.Kept.Count()
+		s.result.Kept.Union(report.Kept)
+		s.result.Report.Modules = append(s.result.Report.Modules, report)
+		s.result.Report.Retained = s.result.Kept.Count()
+		s.modules = s.modules[1:]
+	}
+}
+
+func currentPosition(ask eval.Store) (store.Position, error) {
+	res, err := ask.Execute(store.CurrentStorePosition{})
 	if err != nil {
 		return 0, err
 	}
@@ -177,7 +191,7 @@ func currentPosition(a asker) (store.Position, error) {
 // anchors returns the hashes of the records that end one window and begin the
 // next: those of the ids kW below the boundary. They are loaded in one batch,
 // and only their hashes are kept.
-func (s *RetentionSweep) anchors(a asker, boundary store.Position) ([]string, error) {
+func (s *RetentionSweep) anchors(ask eval.Store, boundary store.Position) ([]string, error) {
 	op := store.LoadRecordsByStoreID{}
 	for at := s.options.WindowRecords; at < uint64(boundary) && at >= s.options.WindowRecords; at += s.options.WindowRecords {
 		op.Refs = append(op.Refs, store.Ref{ID: store.RecordID(at)})
@@ -185,7 +199,7 @@ func (s *RetentionSweep) anchors(a asker, boundary store.Position) ([]string, er
 	if len(op.Refs) == 0 {
 		return nil, nil
 	}
-	res, err := a.Execute(op)
+	res, err := ask.Execute(op)
 	if err != nil {
 		return nil, err
 	}
@@ -204,33 +218,4 @@ func (s *RetentionSweep) anchors(a asker, boundary store.Position) ([]string, er
 		hashes[i] = rec.Hash.String()
 	}
 	return hashes, nil
-}
-
-// module evaluates all windows of one module.
-func (s *RetentionSweep) module(a asker, p *program.Program, boundary store.Position, anchors []string, progress func(uint64)) (ModuleReport, error) {
-	m := ModuleReport{File: p.File, Kept: kept.New(boundary), WorkAllowed: s.options.work(boundary)}
-	if p.Select == program.NoPredicate || boundary == 0 {
-		progress(uint64(boundary))
-		return m, nil
-	}
-	evaluator := eval.New(a, p.File, s.options.eval(boundary))
-	for i := 0; i <= len(anchors); i++ {
-		w := WindowReport{Upper: boundary}
-		var bounds window.Anchors
-		if i > 0 {
-			w.Lower, bounds.After = store.Position(uint64(i)*s.options.WindowRecords), anchors[i-1]
-		}
-		if i < len(anchors) {
-			w.Upper, bounds.Through = store.Position(uint64(i+1)*s.options.WindowRecords), anchors[i]
-		}
-		cost, err := evaluator.Window(window.Rewrite(p, bounds), w.Lower, w.Upper, m.Kept.Add)
-		if err != nil {
-			return m, err
-		}
-		w.Work, w.RecordsRead, w.Rows = cost.Work, cost.RecordsRead, cost.Rows
-		m.Windows = append(m.Windows, w)
-		progress(uint64(w.Upper))
-	}
-	m.Retained = m.Kept.Count()
-	return m, nil
 }

@@ -179,23 +179,33 @@ func TestMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	backend := r.store(t)
-	panics(t, "Resume first", func() { s.Resume(nil) })
 	for n := 0; ; n++ {
-		op, ok := s.Next()
-		if !ok {
+		p := s.Part()
+		if p == nil {
 			break
 		}
-		if n == 0 {
-			panics(t, "Next twice", func() { s.Next() })
-			if _, err := s.Result(); !errors.Is(err, store.Interrupted) {
-				t.Errorf("a result before the end: %v", err)
+		if s.Part() != nil {
+			t.Error("a part beside the only one that is possible")
+		}
+		panics(t, "Resume first", func() { p.Resume(nil) })
+		for {
+			op, ok := p.Next()
+			if !ok {
+				break
 			}
+			if n == 0 {
+				panics(t, "Next twice", func() { p.Next() })
+				if _, err := s.Result(); !errors.Is(err, store.Interrupted) {
+					t.Errorf("a result before the end: %v", err)
+				}
+			}
+			res, err := backend.Execute(op)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Resume(res)
 		}
-		res, err := backend.Execute(op)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Resume(res)
+		s.End(p)
 	}
 	result, err := s.Result()
 	if err != nil || result.Kept.Count() != 2 {
@@ -205,18 +215,39 @@ func TestMachine(t *testing.T) {
 	if again, err := s.Result(); again != result || err != nil {
 		t.Errorf("stopping after the end changed the outcome: %v", err)
 	}
+}
 
-	s, err = sweep.New(modules, sweep.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Next()
-	s.Stop()
-	if _, ok := s.Next(); ok {
-		t.Error("an operation after Stop")
-	}
-	if _, err := s.Result(); !errors.Is(err, store.Interrupted) {
-		t.Errorf("stopped: %v", err)
+// TestMachineStopped: there is nothing to do after Stop, and no outcome.
+func TestMachineStopped(t *testing.T) {
+	r := linkRoot(t)
+	modules := []*program.Program{r.prepare(t, linkPolicy).Modules[0].Program}
+	for name, stop := range map[string]func(s *sweep.RetentionSweep, p *sweep.Part){
+		"by Stop":      func(s *sweep.RetentionSweep, _ *sweep.Part) { s.Stop() },
+		"by the part":  func(_ *sweep.RetentionSweep, p *sweep.Part) { p.Stop() },
+		"by End alone": func(*sweep.RetentionSweep, *sweep.Part) {},
+	} {
+		s, err := sweep.New(modules, sweep.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := s.Part()
+		p.Next()
+		stop(s, p)
+		if name == "by Stop" {
+			p.Resume(store.PositionResult{Position: 5})
+		}
+		if name != "by End alone" {
+			if op, ok := p.Next(); ok {
+				t.Errorf("stopped %s: operation %T", name, op)
+			}
+		}
+		s.End(p)
+		if s.Part() != nil {
+			t.Errorf("stopped %s: another part", name)
+		}
+		if _, err := s.Result(); !errors.Is(err, store.Interrupted) {
+			t.Errorf("stopped %s: %v", name, err)
+		}
 	}
 }
 

@@ -18,9 +18,12 @@ const (
 	DistinctQueries = 64
 )
 
+// Jobs is how many parts are evaluated at a time unless the options say more.
+const Jobs = 1
+
 // Options bound a sweep. A zero field means the constant of its name. The
-// result depends on none of them; only MaxRelationRows and WorkPerRecord can
-// end a sweep, with an *eval.LimitError.
+// result depends on none of them, and the rest of the report not on Jobs; only
+// MaxRelationRows and WorkPerRecord can end a sweep, with an *eval.LimitError.
 type Options struct {
 	WindowRecords   uint64 // ids decided at a time
 	MaxRelationRows uint64 // derived rows of one relation in one window; at most 2^31
@@ -28,8 +31,10 @@ type Options struct {
 	PageRows        int    // records of one page of a search
 	BlockBindings   int    // bindings that are joined together
 	DistinctQueries int    // different searches for one block
+	Jobs            int    // parts evaluated at a time: memory grows with it, up to that of a window for each
 	// Progress, unless nil, is called after every window with the ids that
-	// are decided, summed over the modules, and their total.
+	// are decided, summed over the modules, and their total: one call after
+	// the other, from the goroutine that drives the sweep.
 	Progress func(decided, total uint64)
 }
 
@@ -40,6 +45,7 @@ func (o Options) withDefaults() Options {
 	orElse(&o.PageRows, PageRows)
 	orElse(&o.BlockBindings, BlockBindings)
 	orElse(&o.DistinctQueries, DistinctQueries)
+	orElse(&o.Jobs, Jobs)
 	if o.Progress == nil {
 		o.Progress = func(uint64, uint64) {}
 	}
@@ -63,6 +69,7 @@ func (o Options) validate() error {
 		{"PageRows", o.PageRows, 1 << 20},
 		{"BlockBindings", o.BlockBindings, 1 << 20},
 		{"DistinctQueries", o.DistinctQueries, 1 << 20},
+		{"Jobs", o.Jobs, 1 << 10},
 	} {
 		if f.value < 0 || f.value > f.most {
 			return &store.Error{Kind: store.Integration, Doing: "sweep", Where: f.name,

@@ -3,6 +3,7 @@ package sweep
 import (
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/kept"
+	"github.com/lace-store/lace/pkg/sweep/eval"
 )
 
 // Result is what a sweep decided, and what that took.
@@ -25,16 +26,26 @@ type ModuleReport struct {
 	File        string
 	Kept        *kept.Set // what the module selects
 	Retained    uint64
-	WorkAllowed uint64 // of each window
+	WorkAllowed uint64 // of each window, together with what is shared
+	Shared      Cost   // of what was derived once, for all windows
 	Windows     []WindowReport
+}
+
+// WorkUsed returns the most that one window took of what is allowed.
+func (m ModuleReport) WorkUsed() uint64 {
+	most := uint64(0)
+	for _, w := range m.Windows {
+		most = max(most, w.Work)
+	}
+	return m.Shared.Work + most
 }
 
 // WindowReport is the cost of one module in one window (Lower, Upper].
 type WindowReport struct {
 	Lower, Upper store.Position
-	Work         uint64 // join bindings and record reads
-	RecordsRead  uint64
-	// Rows has the tuples of each relation that was derived for this window.
-	// A relation that all windows share is derived with the first.
-	Rows map[string]uint64
+	Cost
 }
+
+// Cost counts work, which is join bindings and record reads, the records that
+// were read, and the tuples of each relation that was derived.
+type Cost = eval.Cost

@@ -15,11 +15,11 @@ const (
 // relation is a set of tuples of one arity, in the order of their derivation.
 // Once it is complete, an evaluator and its forks may read it side by side.
 type relation struct {
-	name    string
-	arity   int
-	n       int
-	chunks  [][]value
-	slots   []uint32 // hash table of row+1; 0 is free
+	name   string
+	arity  int
+	n      int
+	chunks [][]value
+	slots  []uint32 // hash table of row+1; 0 is free
 
 	indexing sync.Mutex // guards indexes, which are made as they are needed
 	indexes  []*columnIndex
