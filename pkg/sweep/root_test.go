@@ -74,18 +74,23 @@ func (r *root) headers(t testing.TB, words []string) []record.Header {
 func (r *root) store(t testing.TB) *memory.Store {
 	t.Helper()
 	s := memory.New()
+	admit(t, s, r.Records)
+	return s
+}
+
+func admit(t testing.TB, b store.Backend, records [][]byte) {
+	t.Helper()
 	var op store.StoreRecords
-	for _, rec := range r.Records {
+	for _, rec := range records {
 		h, err := record.ParseGlyphLine(rec)
 		if err != nil {
 			t.Fatal(err)
 		}
 		op.Records = append(op.Records, store.NewRecord{Hash: h, Len: uint64(len(rec)), Body: bytes.NewReader(rec)})
 	}
-	if _, err := s.Execute(op); err != nil {
+	if _, err := b.Execute(op); err != nil {
 		t.Fatal(err)
 	}
-	return s
 }
 
 // prepare prepares policies in whose text @x is the hash of record x.
