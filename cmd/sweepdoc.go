@@ -24,11 +24,7 @@ type workBody struct {
 }
 
 func newWorkBody(m sweep.ModuleReport) workBody {
-	work := workBody{Allowed: m.WorkAllowed}
-	for _, w := range m.Windows {
-		work.Used = max(work.Used, w.Work)
-	}
-	return work
+	return workBody{Used: m.WorkUsed(), Allowed: m.WorkAllowed}
 }
 
 // recordBody is one record of a list.

@@ -5,6 +5,7 @@ package sweep_test
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -20,12 +21,16 @@ import (
 type mapped struct {
 	store.Backend
 	bytes []byte
+	reads bool // the store itself reads them, too
 }
 
 func (m *mapped) Execute(op store.Op) (store.Result, error) {
 	res, err := m.Backend.Execute(op)
 	if found, ok := res.(store.FoundResult); ok {
 		for i, rec := range found.Records {
+			if m.reads && m.bytes[0] == 'x' {
+				return nil, io.EOF
+			}
 			found.Records[i].Bytes = m.bytes[:len(rec.Bytes)]
 		}
 	}
@@ -52,9 +57,15 @@ func TestMemoryFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := linkRoot(t)
-	result, err := sweep.Run(context.Background(), &mapped{r.store(t), view}, r.prepare(t, linkPolicy), sweep.Options{})
-	runtime.KeepAlive(view)
-	if !errors.Is(err, store.Store) || result != nil {
-		t.Errorf("%v, %v", result, err)
+	before := runtime.NumGoroutine()
+	for n := range 6 {
+		jobs, reads := 1+n/2, n%2 == 0
+		o := sweep.Options{Jobs: jobs, WindowRecords: 1}
+		result, err := sweep.Run(context.Background(), &mapped{r.store(t), view, reads}, r.prepare(t, linkPolicy, linkPolicy), o)
+		if !errors.Is(err, store.Store) || result != nil {
+			t.Errorf("%d jobs, read by the store %t: %v, %v", jobs, reads, result, err)
+		}
 	}
+	noGoroutineSince(t, before)
+	runtime.KeepAlive(view)
 }

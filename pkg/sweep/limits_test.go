@@ -99,10 +99,10 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := result.Report.Options
-	if o.WindowRecords != 1<<20 || o.MaxRelationRows != 1<<20 || o.WorkPerRecord != 2048 || o.PageRows != 256 || o.BlockBindings != 1024 || o.DistinctQueries != 64 {
+	if o.WindowRecords != 1<<20 || o.MaxRelationRows != 1<<20 || o.WorkPerRecord != 2048 || o.PageRows != 256 || o.BlockBindings != 1024 || o.DistinctQueries != 64 || o.Jobs != 1 {
 		t.Errorf("%+v", o)
 	}
-	for _, bad := range []sweep.Options{{PageRows: -1}, {BlockBindings: 1 << 30}, {DistinctQueries: -5}, {MaxRelationRows: 1 << 40}} {
+	for _, bad := range []sweep.Options{{PageRows: -1}, {BlockBindings: 1 << 30}, {DistinctQueries: -5}, {Jobs: -1}, {MaxRelationRows: 1 << 40}} {
 		if _, err := sweep.New(nil, bad); !errors.Is(err, store.Integration) {
 			t.Errorf("%+v: %v", bad, err)
 		}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
+	"time"
 
 	"github.com/lace-store/lace/pkg/policy/program"
 	"github.com/lace-store/lace/pkg/store"
@@ -27,16 +29,32 @@ func TestRunStopsBeforeTheNextOperation(t *testing.T) {
 	if _, err := sweep.Run(context.Background(), all, r.prepare(t, linkPolicy), o); err != nil {
 		t.Fatal(err)
 	}
-	for n := range all.ops {
+	before := runtime.NumGoroutine()
+	for n := range 3 * len(all.ops) {
+		n, jobs := n/3, 1+n%3
 		ctx, cancel := context.WithCancel(context.Background())
 		l := &cancelling{logging{Backend: r.store(t)}, n, cancel}
 		if n == 0 {
 			cancel()
 		}
+		o.Jobs = jobs
 		_, err := sweep.Run(ctx, l, r.prepare(t, linkPolicy), o)
 		if !errors.Is(err, store.Interrupted) || !errors.Is(err, context.Canceled) || len(l.ops) != n {
-			t.Errorf("cancelled after %d operations: %v after %d", n, err, len(l.ops))
+			t.Errorf("%d jobs, cancelled after %d operations: %v after %d", jobs, n, err, len(l.ops))
 		}
+	}
+	noGoroutineSince(t, before)
+}
+
+// noGoroutineSince checks that there are no more goroutines than before. One
+// that has done all it does may need a moment to be gone.
+func noGoroutineSince(t *testing.T, before int) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines, before %d", runtime.NumGoroutine(), before)
+		}
+		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -73,19 +91,24 @@ func (f *failing) Execute(op store.Op) (store.Result, error) {
 func TestStoreErrorsPass(t *testing.T) {
 	r := linkRoot(t)
 	broken := &store.Error{Kind: store.CorruptStore, Doing: "load", ID: 3}
-	for n := 1; ; n++ {
-		f := &failing{r.store(t), n, func(store.Op, store.Result) (store.Result, error) { return nil, broken }}
-		result, err := sweep.Run(context.Background(), f, r.prepare(t, linkPolicy), sweep.Options{WindowRecords: 2})
-		if f.n > 0 {
-			if err != nil || n < 8 {
-				t.Errorf("ended after %d operations: %v", n-1, err)
+	before := runtime.NumGoroutine()
+	for jobs := 1; jobs <= 3; jobs++ {
+		for n := 1; ; n++ {
+			f := &failing{r.store(t), n, func(store.Op, store.Result) (store.Result, error) { return nil, broken }}
+			result, err := sweep.Run(context.Background(), f, r.prepare(t, linkPolicy, linkPolicy), sweep.Options{WindowRecords: 2, Jobs: jobs})
+			if f.n > 0 {
+				if err != nil || n < 16 {
+					t.Errorf("%d jobs, ended after %d operations: %v", jobs, n-1, err)
+				}
+				break
 			}
-			return
-		}
-		if err != error(broken) || result != nil {
-			t.Fatalf("operation %d: %v", n, err)
+			// No operation follows the one that failed.
+			if err != error(broken) || result != nil || f.n < 0 {
+				t.Fatalf("%d jobs, operation %d: %v, and %d more", jobs, n, err, -f.n)
+			}
 		}
 	}
+	noGoroutineSince(t, before)
 }
 
 // TestMalformedAnswers: an answer that breaks the contract ends the sweep as
@@ -266,8 +289,17 @@ func TestProgress(t *testing.T) {
 	r := linkRoot(t)
 	var got [][2]uint64
 	o := sweep.Options{WindowRecords: 2, Progress: func(decided, total uint64) { got = append(got, [2]uint64{decided, total}) }}
-	if _, err := sweep.Run(context.Background(), r.store(t), r.prepare(t, linkPolicy, `h(R) :- Have(R).`, linkPolicy), o); err != nil {
-		t.Fatal(err)
+	p := r.prepare(t, linkPolicy, `h(R) :- Have(R).`, linkPolicy)
+	for o.Jobs = 8; o.Jobs > 0; o.Jobs-- {
+		got = nil
+		if _, err := sweep.Run(context.Background(), r.store(t), p, o); err != nil {
+			t.Fatal(err)
+		}
+		for i := range got {
+			if i > 0 && got[i][0] <= got[i-1][0] || i == len(got)-1 && got[i] != [2]uint64{15, 15} {
+				t.Errorf("%d jobs: %v", o.Jobs, got)
+			}
+		}
 	}
 	want := [][2]uint64{{2, 15}, {4, 15}, {5, 15}, {10, 15}, {12, 15}, {14, 15}, {15, 15}}
 	if len(got) != len(want) {
