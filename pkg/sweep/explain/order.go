@@ -72,7 +72,7 @@ func binds(lit program.Literal, bound []bool) []program.Slot {
 	case program.Compare:
 		slots := slotsOf(lit.Left.Term, lit.Right.Term)
 		open := slices.DeleteFunc(slices.Clone(slots), func(s program.Slot) bool { return bound[s] })
-		if lit.Operator == program.Equal && lit.Left.Form == program.PlainText && len(open) < 2 {
+		if lit.Operator == program.Equal && lit.Left.Form == program.PlainText && len(open) < 2 && lit.Left.Term != lit.Right.Term {
 			return slots
 		}
 	}

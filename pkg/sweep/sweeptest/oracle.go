@@ -21,15 +21,11 @@ const maxBindings = 100_000
 // selects, in increasing order. records are complete record bytes in order of
 // admission. Bytes that are no record are an error; so is ErrTooLarge.
 func Select(p *program.Program, records [][]byte) (selected []uint64, err error) {
-	o := &oracle{program: p, order: map[string]int{}, relations: make([]tuples, len(p.Predicates))}
-	if err := o.project(records); err != nil {
+	m, err := Derive(p, records)
+	if err != nil {
 		return nil, err
 	}
-	for _, s := range p.Strata {
-		if err := o.fixpoint(s); err != nil {
-			return nil, err
-		}
-	}
+	o := m.oracle
 	if p.Select == program.NoPredicate {
 		return nil, nil
 	}
