@@ -16,6 +16,7 @@ type sweepCommandOptions struct {
 	dryRun      bool
 	minReleased string
 	list        string
+	explain     explainOptions
 }
 
 func newSweepCommand(s *session) *cobra.Command {
@@ -35,6 +36,7 @@ retain and remove. It writes nothing, and works on a read-only mount.`,
 	o.lock.addFlags(c)
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say that this is a preview; required")
 	c.Flags().StringVar(&o.minReleased, "min-released", "", "exit 17 when less than this `SIZE|P%` would be released")
+	o.explain.addFlags(c)
 	c.Flags().StringVar(&o.list, "list", "", "list the `retained or removed` records, a line each")
 	return c
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/lace-store/lace/cmd/internal/ui"
 	"github.com/lace-store/lace/pkg/store/kept"
 	"github.com/lace-store/lace/pkg/sweep"
+	"github.com/lace-store/lace/pkg/sweep/explain"
 )
 
 // moduleBody is what one policy retains.
@@ -42,7 +43,9 @@ type sweepDocument struct {
 	KeptDigest string       `json:"kept_digest"`
 	Modules    []moduleBody `json:"modules"`
 	Records    []recordBody `json:"records,omitempty"`
-	list       string
+	// Explanations are documented in docs/policies.md.
+	Explanations []explain.Record `json:"explanations,omitempty"`
+	list         string
 }
 
 func totalBody(t kept.Total) countBody {
@@ -66,4 +69,5 @@ func (d *sweepDocument) text(w io.Writer) {
 	for _, r := range d.Records {
 		fmt.Fprintf(w, "#%d %s\n", r.ID, r.Hash)
 	}
+	d.explanations(w)
 }

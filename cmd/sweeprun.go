@@ -51,11 +51,14 @@ type preview struct {
 
 // run decides and goes through the steps; each needs the root open.
 func (p *preview) run(ctx context.Context) error {
-	var err error
+	err := p.o.explain.find(p.b.Table())
+	if err != nil {
+		return err
+	}
 	if p.result, err = sweep.Run(ctx, p.b, p.prepared, p.o.policies.sweepOptions(p.s)); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{p.totals, p.modules, p.records} {
+	for _, step := range []func(context.Context) error{p.totals, p.modules, p.records, p.explain} {
 		if err := step(ctx); err != nil {
 			return err
 		}

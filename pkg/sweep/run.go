@@ -17,11 +17,15 @@ import (
 // *eval.LimitError. When it returns no record that the store answered with is
 // alive, and no goroutine of it.
 func Run(ctx context.Context, b store.Backend, prepared *policy.Prepared, o Options) (*Result, error) {
+	return RunPrograms(ctx, b, programs(prepared), o)
+}
+
+func programs(prepared *policy.Prepared) []*program.Program {
 	modules := make([]*program.Program, len(prepared.Modules))
 	for i, m := range prepared.Modules {
 		modules[i] = m.Program
 	}
-	return RunPrograms(ctx, b, modules, o)
+	return modules
 }
 
 // RunPrograms is Run over programs.

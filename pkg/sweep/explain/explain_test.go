@@ -46,7 +46,7 @@ func explained(t testing.TB, b store.Backend, modules []*program.Program, o swee
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, err := result.Explain(context.Background(), b, modules, ids)
+	records, err := result.ExplainPrograms(context.Background(), b, modules, ids)
 	if err != nil {
 		t.Fatal(err)
 	}
