@@ -13,7 +13,6 @@ import (
 	"github.com/lace-store/lace/pkg/policy"
 	"github.com/lace-store/lace/pkg/policy/syntax"
 	"github.com/lace-store/lace/pkg/sweep"
-	"github.com/lace-store/lace/pkg/sweep/eval"
 )
 
 // policyOptions are the flags that name policies and bound the sweep.
@@ -57,11 +56,6 @@ func preparePolicies(sources []policy.Source, params map[string]string) (*policy
 	prepared, err := policy.Prepare(sources, params)
 	if err != nil {
 		return nil, newPolicyError(err)
-	}
-	for _, m := range prepared.Modules {
-		if err := eval.Check(m.Program); err != nil {
-			return nil, newPolicyError(err)
-		}
 	}
 	return prepared, nil
 }

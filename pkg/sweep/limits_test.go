@@ -6,10 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lace-store/lace/pkg/policy/program"
-	"github.com/lace-store/lace/pkg/policy/syntax"
 	"github.com/lace-store/lace/pkg/store"
-	"github.com/lace-store/lace/pkg/store/storetest"
 	"github.com/lace-store/lace/pkg/sweep"
 	"github.com/lace-store/lace/pkg/sweep/eval"
 )
@@ -106,27 +103,5 @@ func TestDefaults(t *testing.T) {
 		if _, err := sweep.New(nil, bad); !errors.Is(err, store.Integration) {
 			t.Errorf("%+v: %v", bad, err)
 		}
-	}
-}
-
-// TestUnsupported: what cannot be evaluated is refused before anything is
-// asked, with its place.
-func TestUnsupported(t *testing.T) {
-	p := &program.Program{
-		Predicates: []program.Predicate{{Name: "Have", Arity: 1, Base: program.Have}, {Name: "SelectStoredRecord", Arity: 1, ClonedFrom: program.NoPredicate}},
-		Select:     1, Strata: []program.Stratum{{Predicates: []program.PredicateID{1}}},
-		Rules: []program.Rule{{
-			Head:  program.Atom{Predicate: 1, Args: []program.Term{{Form: program.Variable}}},
-			Slots: []string{"R"}, Text: "the rule",
-			Body: []program.Literal{
-				program.Positive{Atom: program.Atom{Args: []program.Term{{Form: program.Variable}}}},
-				program.Cardinality{Atom: program.Atom{Args: []program.Term{{}}}, Operator: program.Less, Count: "3", Position: syntax.Position{File: "x.lace", Line: 3, Column: 7}},
-			},
-		}},
-	}
-	l := &logging{Backend: &storetest.Linear{}}
-	_, err := sweep.RunPrograms(context.Background(), l, []*program.Program{p}, sweep.Options{})
-	if !errors.Is(err, store.Unsupported) || err.Error() != "x.lace:3:7: Cardinality is not evaluated, in the rule the rule" || len(l.ops) > 0 {
-		t.Errorf("%v after %d operations", err, len(l.ops))
 	}
 }

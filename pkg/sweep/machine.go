@@ -27,17 +27,11 @@ type RetentionSweep struct {
 	operations uint64
 }
 
-// New returns the sweep of a list of modules. It refuses what cannot be
-// evaluated before any operation: an *eval.UnsupportedError, or a
-// store.Integration error for options out of their range.
+// New returns the sweep of a list of modules. Options out of their range are a
+// store.Integration error, before any operation.
 func New(modules []*program.Program, o Options) (*RetentionSweep, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
-	}
-	for _, p := range modules {
-		if err := eval.Check(p); err != nil {
-			return nil, err
-		}
 	}
 	return &RetentionSweep{programs: modules, options: o.withDefaults()}, nil
 }

@@ -11,6 +11,7 @@
 //	relation   join with a derived relation, Param or the winners of a TopK
 //	group      join with all record atoms over one owner, acquired together
 //	test       keep or drop bindings by what a relation or the records say
+//	count      keep or drop bindings by the number of their matches
 //	filter     Compare and Prefix;  assign: '=' with one side bound
 //
 // A group is acquired by FindRecords, in pages, while nothing has bound its

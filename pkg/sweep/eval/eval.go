@@ -40,6 +40,7 @@ type Evaluator struct {
 	selected  idSet
 	ranked    map[string]*relation // winners by the text of their TopK
 	matches   map[string]*relation // of groups over the whole root; nil when too many
+	counts    map[string]*tally    // of counted atoms over the whole root; nil when too many
 	keepTexts bool                 // what was derived in this window is for all
 	ready     bool                 // what is shared was derived
 	common    uint64               // the work of it
@@ -61,6 +62,7 @@ func New(s Store, module string, o Options) *Evaluator {
 		growing:   map[*relation]bool{},
 		ranked:    map[string]*relation{},
 		matches:   map[string]*relation{},
+		counts:    map[string]*tally{},
 	}
 	return e
 }
@@ -189,6 +191,8 @@ func reads(lit program.Literal) program.PredicateID {
 		return lit.Atom.Predicate
 	case program.TopK:
 		return lit.Atom.Predicate
+	case program.Cardinality:
+		return lit.Atom.Predicate
 	}
 	return program.NoPredicate
 }
@@ -209,6 +213,8 @@ func eachConstant(rule *program.Rule, each func(text string)) {
 		case program.Negated:
 			terms(lit.Atom.Args...)
 		case program.TopK:
+			terms(lit.Atom.Args...)
+		case program.Cardinality:
 			terms(lit.Atom.Args...)
 		case program.Compare:
 			terms(lit.Left.Term, lit.Right.Term)

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrNotShared ends a window of a fork that came to need matches over the
-// whole root which no window has needed before. They are for all windows, so
+// whole root, or their number, which no window has needed before. They are for all windows, so
 // the evaluator itself must evaluate this one; forks of it have them then.
 var ErrNotShared = errors.New("matches over the whole root are not derived yet")
 
@@ -54,6 +54,7 @@ func (e *Evaluator) Fork(s Store) *Evaluator {
 		growing:   map[*relation]bool{},
 		ranked:    maps.Clone(e.ranked),
 		matches:   maps.Clone(e.matches),
+		counts:    maps.Clone(e.counts),
 		ready:     e.ready, common: e.common, forked: true,
 	}
 }

@@ -109,16 +109,13 @@ func (f *freeGroup) memoize() error {
 // derive returns the matches as a relation, nil when they are too many.
 func (f *freeGroup) derive() (*relation, error) {
 	e, s := f.step.e, f.step
-	free := *f.matcher.group
-	free.outputs = f.outputs
 	width := len(f.outputs)
 	if s.group.outOwner {
 		width++
 	}
 	rel := newRelation("matches", width)
-	producer := &groupStep{e: e, rule: s.rule, group: &free, matcher: newMatcher(&free)}
 	row := make([]value, width)
-	err := e.newPlan(s.rule, []step{producer}, func(binding []value) error {
+	err := f.each(func(binding []value) error {
 		for i, o := range f.outputs {
 			row[i] = binding[o.slot]
 		}
@@ -129,11 +126,20 @@ func (f *freeGroup) derive() (*relation, error) {
 			return errFull
 		}
 		return nil
-	}).run()
+	})
 	if errors.Is(err, errFull) {
 		return nil, nil
 	}
 	return rel, err
+}
+
+// each hands on a binding for every match over the whole range.
+func (f *freeGroup) each(take func(binding []value) error) error {
+	e, s := f.step.e, f.step
+	free := *f.matcher.group
+	free.outputs = f.outputs
+	producer := &groupStep{e: e, rule: s.rule, group: &free, matcher: newMatcher(&free)}
+	return e.newPlan(s.rule, []step{producer}, take).run()
 }
 
 // probe returns the step that joins bindings with the kept matches.
@@ -159,7 +165,7 @@ func (f *freeGroup) searchOnce(in *block, done *doneSet, out *stage) error {
 	e, m := f.step.e, f.matcher
 	m.done, m.keyed = done, map[string][]int32{}
 	if done != nil {
-		m.found = func() error { done.add(m.binding); return nil }
+		m.found = func() error { return done.add(m.binding) }
 	} else {
 		m.found = func() error { return f.emit(in, out) }
 	}

@@ -57,13 +57,13 @@ func (s *groupStep) apply(in *block, out *stage) error {
 	if s.test == join {
 		return s.acquire(in, nil, func() error { return s.emit(s.matcher, in, out) }, out)
 	}
-	done := newDoneSet(in.n)
-	err := s.acquire(in, done, func() error { done.add(s.matcher.binding); return nil }, out)
+	done := newDoneSet(in.n, 1)
+	err := s.acquire(in, done, func() error { return done.add(s.matcher.binding) }, out)
 	if err != nil || done.passed {
 		return err
 	}
 	want := s.test == keepMatched
-	return pass(in, out, func(i int) bool { return done.done[i] == want })
+	return pass(in, out, func(i int) bool { return done.has(i) == want })
 }
 
 // emit hands on the binding at hand together with what the match binds.
@@ -96,11 +96,7 @@ func (s *groupStep) acquire(in *block, done *doneSet, found func() error, out *s
 	case s.group.ownerKnown():
 		return s.load(in)
 	case s.free == nil:
-		all := make([]int32, in.n)
-		for i := range all {
-			all[i] = int32(i)
-		}
-		return s.search(store.Query{Constraints: constants(s.group.query)}, all)
+		return s.search(store.Query{Constraints: constants(s.group.query)}, allOf(in))
 	}
 	return s.searchEach(in, done, out)
 }
@@ -187,13 +183,28 @@ func (s *groupStep) search(q store.Query, bindings []int32) error {
 // searchEach groups the bindings by the query each needs. Too many different
 // ones are answered by the group as if nothing were known.
 func (s *groupStep) searchEach(in *block, done *doneSet, out *stage) error {
-	q := &s.group.query
-	order := make([]int32, in.n)
-	for i := range order {
-		order[i] = int32(i)
+	q, runs := &s.group.query, s.runs(in)
+	if len(runs) > s.e.distinct {
+		return s.free.serve(in, done, out)
 	}
+	for _, run := range runs {
+		query, possible := q.bind(func(slot int) []byte { return s.matcher.known[slices.Index(s.group.known, slot)][run[0]] })
+		if !possible {
+			continue
+		}
+		if err := s.search(query, run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runs returns the bindings of a block, those that need the same query
+// together.
+func (s *groupStep) runs(in *block) [][]int32 {
+	order := allOf(in)
 	compare := func(a, b int32) int {
-		for _, slot := range q.slots {
+		for _, slot := range s.group.query.slots {
 			if c := cmp.Compare(in.row(int(a))[slot], in.row(int(b))[slot]); c != 0 {
 				return c
 			}
@@ -208,17 +219,14 @@ func (s *groupStep) searchEach(in *block, done *doneSet, out *stage) error {
 			from = i + 1
 		}
 	}
-	if len(runs) > s.e.distinct {
-		return s.free.serve(in, done, out)
+	return runs
+}
+
+// allOf lists the bindings of a block.
+func allOf(in *block) []int32 {
+	all := make([]int32, in.n)
+	for i := range all {
+		all[i] = int32(i)
 	}
-	for _, run := range runs {
-		query, possible := q.bind(func(slot int) []byte { return s.matcher.known[slices.Index(s.group.known, slot)][run[0]] })
-		if !possible {
-			continue
-		}
-		if err := s.search(query, run); err != nil {
-			return err
-		}
-	}
-	return nil
+	return all
 }

@@ -54,35 +54,6 @@ func (e *LimitError) Error() string {
 // Is matches store.LimitExceeded.
 func (e *LimitError) Is(target error) bool { return target == store.LimitExceeded }
 
-// UnsupportedError says that a module needs what this evaluator cannot do.
-type UnsupportedError struct {
-	Where string // file:line:column of the literal
-	What  string
-	Rule  string
-}
-
-// Error is one line.
-func (e *UnsupportedError) Error() string {
-	return fmt.Sprintf("%s: %s is not evaluated, in the rule %s", e.Where, e.What, e.Rule)
-}
-
-// Is matches store.Unsupported.
-func (e *UnsupportedError) Is(target error) bool { return target == store.Unsupported }
-
-// Check returns an *UnsupportedError for the first literal of a module that
-// cannot be evaluated. Nothing may be asked of a store before it.
-func Check(p *program.Program) error {
-	for i := range p.Rules {
-		rule := &p.Rules[i]
-		for _, lit := range rule.Body {
-			if c, ok := lit.(program.Cardinality); ok {
-				return &UnsupportedError{Where: c.Position.String(), What: "Cardinality", Rule: rule.Text}
-			}
-		}
-	}
-	return nil
-}
-
 // meter counts what an evaluation does, against its limits, and knows for
 // whom.
 type meter struct {

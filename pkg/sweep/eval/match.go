@@ -42,24 +42,31 @@ type matcher struct {
 // span is a text in scratch.
 type span struct{ from, to uint32 }
 
-// doneSet says which bindings need no further match.
+// doneSet counts the matches of bindings that need no more than enough.
 type doneSet struct {
-	done   []bool
-	left   int
-	passed bool // the block was handed on already
+	counts []uint64
+	enough uint64 // at least 1
+	left   int    // bindings that need more
+	passed bool   // the block was handed on already
+	charge *meter // is told of every match, if not nil
 }
 
-func newDoneSet(n int) *doneSet { return &doneSet{done: make([]bool, n), left: n} }
+func newDoneSet(n int, enough uint64) *doneSet {
+	return &doneSet{counts: make([]uint64, n), enough: enough, left: n}
+}
 
-func (d *doneSet) has(i int) bool { return d != nil && d.done[i] }
+func (d *doneSet) has(i int) bool { return d != nil && d.counts[i] >= d.enough }
 
 func (d *doneSet) all() bool { return d != nil && d.left == 0 }
 
-func (d *doneSet) add(i int) {
-	if !d.done[i] {
-		d.done[i] = true
+func (d *doneSet) add(i int) error {
+	if d.counts[i]++; d.counts[i] == d.enough {
 		d.left--
 	}
+	if d.charge == nil {
+		return nil
+	}
+	return d.charge.spend(1)
 }
 
 func newMatcher(g *group) *matcher {
@@ -149,7 +156,7 @@ func (m *matcher) offerTo(i int, p *pattern, index int) {
 }
 
 // match joins the patterns from depth on, and reports whether there was a
-// match. Once nothing that is still to be joined can bind an output, the first
+// match. Once the binding needs no more, or nothing that is still to be joined can bind an output, the first
 // match ends the search.
 func (m *matcher) match(depth int) (bool, error) {
 	if depth == len(m.group.patterns) {
@@ -165,7 +172,7 @@ func (m *matcher) match(depth int) (bool, error) {
 			return false, err
 		}
 		matched = matched || ok
-		if matched && depth >= m.group.tail {
+		if matched && (depth >= m.group.tail || m.keyed == nil && m.done.has(m.binding)) {
 			break
 		}
 	}
@@ -238,26 +245,33 @@ func (m *matcher) accept() (bool, error) {
 		}
 	}
 	for i := range m.group.tests {
-		if m.testMatches(i) {
+		if !m.passes(i) {
 			return false, nil
 		}
 	}
 	return true, m.found()
 }
 
-// testMatches reports whether any fact matches a test. A test of Have has
-// no kind: its owner is held.
-func (m *matcher) testMatches(i int) bool {
+// passes decides a test by the facts that match it, as many as matter. A test
+// of Have has no kind: its owner is held.
+func (m *matcher) passes(i int) bool {
 	t, at := &m.group.tests[i], len(m.group.patterns)+i
-	if t.kind == 0 {
-		return true
+	enough, count := uint64(1), uint64(0)
+	if t.count != nil {
+		enough = t.count.enough
 	}
-	for k := range m.counts[at] {
+	if t.kind == 0 {
+		count = 1
+	}
+	for k := 0; k < m.counts[at] && count < enough; k++ {
 		if m.unify(at, t, k) {
-			return true
+			count++
 		}
 	}
-	return false
+	if t.count != nil {
+		return t.count.holds(count)
+	}
+	return count == 0
 }
 
 func (m *matcher) holds(c *check) bool {

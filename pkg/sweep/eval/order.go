@@ -14,6 +14,7 @@ type choice struct {
 	relation *relationItem
 	group    *groupItem
 	negated  *program.Negated
+	counted  *program.Cardinality
 	compare  *program.Compare
 	prefix   *program.Prefix
 	before   slotSet // bound by earlier steps
@@ -34,8 +35,10 @@ type groupItem struct {
 	owner    program.Term
 	atoms    []program.Atom
 	tests    []program.Atom
+	counts   []program.Cardinality
 	compares []program.Compare
 	prefixes []program.Prefix
+	counted  bool           // every match matters, whatever it binds
 	lo, hi   store.Position // range of the owner, when it is searched for
 }
 
@@ -58,6 +61,8 @@ type planner struct {
 	compares  []program.Compare
 	prefixes  []program.Prefix
 	negated   []program.Negated
+	counted   []program.Cardinality
+	everBound slotSet // by any literal
 	rows      float64 // expected bindings so far
 	choices   []choice
 }
@@ -71,7 +76,7 @@ func (e *Evaluator) order(rule *program.Rule, winners map[int]*relation, delta i
 
 // orderFrom is order for bindings that have some slots bound to begin with.
 func (e *Evaluator) orderFrom(rule *program.Rule, winners map[int]*relation, delta int, bound slotSet) ([]choice, error) {
-	p := &planner{e: e, rule: rule, bound: bound, rows: 1}
+	p := &planner{e: e, rule: rule, bound: bound, everBound: boundSlots(rule), rows: 1}
 	p.split(winners, delta)
 	if delta >= 0 {
 		p.takeRelation(0)
@@ -79,7 +84,7 @@ func (e *Evaluator) orderFrom(rule *program.Rule, winners map[int]*relation, del
 	for p.filter(); len(p.relations)+len(p.groups) > 0; p.filter() {
 		p.takeBest()
 	}
-	if len(p.compares)+len(p.prefixes)+len(p.negated) > 0 {
+	if len(p.compares)+len(p.prefixes)+len(p.negated)+len(p.counted) > 0 {
 		return nil, &store.Error{Kind: store.Integration, Doing: "plan", Where: rule.Position.String(), Found: "an unsafe rule: " + rule.Text}
 	}
 	p.liveness()
@@ -107,6 +112,8 @@ func (p *planner) split(winners map[int]*relation, delta int) {
 			p.relations = append(p.relations, &relationItem{rel: winners[i], args: distinctVariables(lit.Atom)})
 		case program.Negated:
 			p.negated = append(p.negated, lit)
+		case program.Cardinality:
+			p.counted = append(p.counted, lit)
 		case program.Compare:
 			p.compares = append(p.compares, lit)
 		case program.Prefix:
@@ -193,9 +200,7 @@ func (p *planner) filter() {
 	for again := true; again; {
 		again = false
 		p.compares = slices.DeleteFunc(p.compares, func(c program.Compare) bool {
-			binds := c.Operator == program.Equal && c.Left.Form == program.PlainText &&
-				(p.bound.hasAll(slotsOf(c.Left.Term)) || p.bound.hasAll(slotsOf(c.Right.Term)))
-			if !binds && !p.bound.hasAll(compareSlots(c)) {
+			if !binds(c, p.bound) && !p.bound.hasAll(compareSlots(c)) {
 				return false
 			}
 			p.choose(choice{compare: &c})
@@ -218,6 +223,19 @@ func (p *planner) filter() {
 		p.choose(choice{negated: &n})
 		return true
 	})
+	p.counted = slices.DeleteFunc(p.counted, func(c program.Cardinality) bool {
+		if !p.isCountable(c) {
+			return false
+		}
+		p.choose(choice{counted: &c})
+		return true
+	})
+}
+
+// isCountable reports whether everything is bound that a counted atom does not
+// have for itself.
+func (p *planner) isCountable(c program.Cardinality) bool {
+	return !slices.ContainsFunc(slotsOf(c.Atom.Args...), func(s program.Slot) bool { return p.everBound[s] && !p.bound[s] })
 }
 
 // takeBest takes the conjunct with the least expected bindings. One that
@@ -261,6 +279,13 @@ func (p *planner) takeGroup(i int) {
 			return false
 		}
 		g.tests = append(g.tests, n.Atom)
+		return true
+	})
+	p.counted = slices.DeleteFunc(p.counted, func(c program.Cardinality) bool {
+		if !p.e.isRecordAtom(c.Atom) || !sameTerm(c.Atom.Args[0], g.owner) || !p.isCountable(c) {
+			return false
+		}
+		g.counts = append(g.counts, c)
 		return true
 	})
 	inside := func(slots []program.Slot) bool {
@@ -307,6 +332,9 @@ func (p *planner) liveness() {
 			for _, a := range c.group.tests {
 				live.add(slotsOf(a.Args...)...)
 			}
+			for _, count := range c.group.counts {
+				live.add(slotsOf(count.Atom.Args...)...)
+			}
 			for _, cmp := range c.group.compares {
 				live.add(compareSlots(cmp)...)
 			}
@@ -315,6 +343,8 @@ func (p *planner) liveness() {
 			}
 		case c.negated != nil:
 			live.add(slotsOf(c.negated.Atom.Args...)...)
+		case c.counted != nil:
+			live.add(slotsOf(c.counted.Atom.Args...)...)
 		case c.compare != nil:
 			live.add(compareSlots(*c.compare)...)
 		case c.prefix != nil:

@@ -29,6 +29,9 @@ type pattern struct {
 	kind  factKind
 	parts [factParts]argument
 	kept  []int // the parts whose text matching needs
+	// count, of a test, is what the number of its matches must be; without it
+	// there must be none.
+	count *threshold
 }
 
 // argument is what one part of a fact must be.
@@ -66,7 +69,7 @@ type group struct {
 	owner    argument // anyText, constant, knownText (n is the slot) or newLocal (n is the slot)
 	anchor   value    // of a constant owner
 	patterns []pattern
-	tests    []pattern // must have no match
+	tests    []pattern // must have no match, or as many as their count says
 	checks   []check
 	// existential groups have patterns that keep no text, and nothing else.
 	existential bool
@@ -104,9 +107,14 @@ func (e *Evaluator) newGroup(item *groupItem, before, live slotSet) *group {
 			m.group.patterns = append(m.group.patterns, m.pattern(a))
 		}
 	}
-	m.setTail()
+	m.setTail(item.counted)
 	for _, a := range item.tests {
 		m.group.tests = append(m.group.tests, m.pattern(a))
+	}
+	for _, c := range item.counts {
+		p, t := m.pattern(c.Atom), newThreshold(c)
+		p.count = &t
+		m.group.tests = append(m.group.tests, p)
 	}
 	for _, c := range item.compares {
 		m.group.checks = append(m.group.checks, check{operator: c.Operator, form: c.Left.Form, left: m.operand(c.Left.Term), right: m.operand(c.Right.Term)})
@@ -114,7 +122,7 @@ func (e *Evaluator) newGroup(item *groupItem, before, live slotSet) *group {
 	for _, p := range item.prefixes {
 		m.group.checks = append(m.group.checks, check{prefix: true, left: m.operand(p.Term), right: argument{form: constant, text: []byte(p.Start)}})
 	}
-	m.group.existential = len(m.group.tests) == 0 && !slices.ContainsFunc(m.group.patterns, func(p pattern) bool { return len(p.kept) > 0 })
+	m.group.existential = !item.counted && len(m.group.tests) == 0 && !slices.ContainsFunc(m.group.patterns, func(p pattern) bool { return len(p.kept) > 0 })
 	m.group.query = e.searchQuery(item, before)
 	return m.group
 }
@@ -129,6 +137,9 @@ func (m *patternMaker) count(item *groupItem) {
 	}
 	for _, a := range slices.Concat(item.atoms, item.tests) {
 		use(slotsOf(a.Args[1:]...))
+	}
+	for _, c := range item.counts {
+		use(slotsOf(c.Atom.Args[1:]...))
 	}
 	for _, c := range item.compares {
 		use(compareSlots(c))
@@ -238,9 +249,14 @@ func (m *patternMaker) operand(t program.Term) argument {
 	return argument{form: sameLocal, n: m.locals[t.Slot]}
 }
 
-// setTail finds the pattern behind the last one that binds an output.
-func (m *patternMaker) setTail() {
+// setTail finds the pattern behind the last one that binds an output. When
+// matches are counted there is no tail.
+func (m *patternMaker) setTail(counted bool) {
 	g := m.group
+	if counted {
+		g.tail = len(g.patterns)
+		return
+	}
 	for i, p := range g.patterns {
 		for _, part := range p.kept {
 			arg := p.parts[part]

@@ -183,6 +183,8 @@ func (e *Evaluator) step(rule *program.Rule, c *choice) (step, error) {
 		return e.newGroupStep(rule, c.group, c.before, c.live, false), nil
 	case c.negated != nil:
 		return e.newNegatedStep(rule, c.negated.Atom, c.before), nil
+	case c.counted != nil:
+		return e.newCountStep(rule, c.counted, c.before), nil
 	case c.compare != nil:
 		return e.newCompareStep(c.compare, c.before), nil
 	case c.prefix != nil:

@@ -60,12 +60,15 @@ func (r *relation) add(tuple []value) bool {
 }
 
 // has reports whether a tuple is in the relation.
-func (r *relation) has(tuple []value) bool {
+func (r *relation) has(tuple []value) bool { return r.find(tuple) >= 0 }
+
+// find returns the number of a tuple, negative when it is not there.
+func (r *relation) find(tuple []value) int {
 	if r.n == 0 {
-		return false
+		return -1
 	}
-	_, found := r.probe(tuple)
-	return found
+	at, _ := r.probe(tuple)
+	return int(r.slots[at]) - 1
 }
 
 func (r *relation) probe(tuple []value) (slot uint64, found bool) {

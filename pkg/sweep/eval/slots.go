@@ -36,6 +36,38 @@ func slotsOf(terms ...program.Term) []program.Slot {
 	return slots
 }
 
+// boundSlots returns the slots that the literals of a rule bind: all but those
+// that are local to a Cardinality.
+func boundSlots(rule *program.Rule) slotSet {
+	bound := newSlotSet(rule)
+	for _, lit := range rule.Body {
+		switch lit := lit.(type) {
+		case program.Positive:
+			bound.add(slotsOf(lit.Atom.Args...)...)
+		case program.TopK:
+			bound.add(slotsOf(lit.Atom.Args...)...)
+		}
+	}
+	for again := true; again; {
+		again = false
+		for _, lit := range rule.Body {
+			c, ok := lit.(program.Compare)
+			if !ok || !binds(c, bound) || bound.hasAll(compareSlots(c)) {
+				continue
+			}
+			bound.add(compareSlots(c)...)
+			again = true
+		}
+	}
+	return bound
+}
+
+// binds reports whether a comparison gives one side what the other has.
+func binds(c program.Compare, bound slotSet) bool {
+	return c.Operator == program.Equal && c.Left.Form == program.PlainText &&
+		(bound.hasAll(slotsOf(c.Left.Term)) || bound.hasAll(slotsOf(c.Right.Term)))
+}
+
 func compareSlots(c program.Compare) []program.Slot { return slotsOf(c.Left.Term, c.Right.Term) }
 
 // sameTerm reports whether two terms are the same variable or constant. Two

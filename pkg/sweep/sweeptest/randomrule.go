@@ -225,14 +225,19 @@ func (b *ruleMaker) decide() {
 	switch n := b.rng.IntN(10); {
 	case n < 3:
 		before := len(b.rule.Slots)
-		a := b.baseAtom(open)
+		counts := b.cardinality && b.one(2)
+		argument := open
+		if counts {
+			argument = b.counted(before, open)
+		}
+		a := b.baseAtom(argument)
 		if len(b.lower) > 0 && b.one(2) {
-			a = b.helperAtom(pick(b.rng, b.lower), open)
+			a = b.helperAtom(pick(b.rng, b.lower), argument)
 		}
 		for slot := before; slot < len(b.sorts); slot++ {
 			b.sorts[slot] = local
 		}
-		if b.cardinality && b.one(2) {
+		if counts {
 			b.rule.Body = append(b.rule.Body, program.Cardinality{Atom: a, Operator: op, Count: fmt.Sprint(b.rng.IntN(4)), Position: b.rule.Position})
 			return
 		}
@@ -247,6 +252,20 @@ func (b *ruleMaker) decide() {
 	default:
 		s := sort(b.rng.IntN(2))
 		b.rule.Body = append(b.rule.Body, program.Prefix{Term: b.decided(s), Start: pick(b.rng, []string{"", "a", "ab", "P.", "B.", "1"}), Position: b.rule.Position})
+	}
+}
+
+// counted returns the arguments of a counted atom: besides what may be open in
+// any, variables that only the atom has, now and then the same one twice.
+func (b *ruleMaker) counted(before int, open func(sort) program.Term) func(sort) program.Term {
+	return func(s sort) program.Term {
+		switch {
+		case !b.one(3):
+			return open(s)
+		case len(b.rule.Slots) > before && b.one(3):
+			return program.Term{Form: program.Variable, Slot: program.Slot(before)}
+		}
+		return b.fresh(s)
 	}
 }
 
