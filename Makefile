@@ -70,3 +70,17 @@ bench-sweep:
 .PHONY: accept
 accept:
 	bash scripts/accept.sh
+
+# The ladder against the built binary: a rung is a kind of fault of the real
+# system. crash-RUNG is the short form, LONG=1 the long one; -seed and -only of
+# a failure go in ARGS. It needs Linux, root, xfsprogs and btrfs-progs; a rung
+# that cannot run says so, and fails under CI=true.
+RUNGS := kill inject
+.PHONY: crash-ci crash-long $(RUNGS:%=crash-%)
+$(RUNGS:%=crash-%): crash-%:
+	$(GO) run ./scripts/crash $* $(if $(LONG),-long) $(ARGS)
+
+crash-ci: $(RUNGS:%=crash-%)
+
+crash-long:
+	$(MAKE) crash-ci LONG=1

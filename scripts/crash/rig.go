@@ -1,0 +1,92 @@
+//go:build linux && amd64
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// rig is what all trials share: the binaries and a directory in memory.
+type rig struct {
+	settings
+	binary string // lace
+	mkroot string
+	tmp    string
+}
+
+// journalLimit is the line that bounds the journal from below. The small roots
+// of most trials have batches of some tens of KiB, so that a move has many.
+// Nothing else of the binary differs from the one that is shipped.
+const (
+	journalFile  = "pkg/compact/plan.go"
+	journalLimit = "MinJournalSize = record.MaxRecordLen\n"
+	smallLimit   = "MinJournalSize = 1<<12 + 0*record.MaxRecordLen\n"
+)
+
+func newRig(s settings) (*rig, error) {
+	tmp, err := os.MkdirTemp("/dev/shm", "lace-crash")
+	if err != nil {
+		return nil, err
+	}
+	g := &rig{settings: s, tmp: tmp, binary: filepath.Join(tmp, "lace"), mkroot: filepath.Join(tmp, "mkroot")}
+	if err := g.build(); err != nil {
+		g.remove()
+		return nil, err
+	}
+	return g, nil
+}
+
+func (g *rig) remove() {
+	if err := os.RemoveAll(g.tmp); err != nil {
+		fmt.Fprintln(os.Stderr, "crash:", err)
+	}
+}
+
+// build makes lace, with small batches allowed, and mkroot.
+func (g *rig) build() error {
+	if err := goBuild("-o", g.mkroot, "./scripts/mkroot"); err != nil {
+		return err
+	}
+	if g.lace != "" {
+		var err error
+		g.binary, err = filepath.Abs(g.lace)
+		return err
+	}
+	source, err := os.ReadFile(journalFile)
+	if err != nil {
+		return fmt.Errorf("%w; crash is run from the top of the repository", err)
+	}
+	changed := strings.Replace(string(source), journalLimit, smallLimit, 1)
+	if changed == string(source) {
+		return fmt.Errorf("%s has no line %q", journalFile, journalLimit)
+	}
+	original, err := filepath.Abs(journalFile)
+	if err != nil {
+		return err
+	}
+	replaced := filepath.Join(g.tmp, "plan.go")
+	if err := os.WriteFile(replaced, []byte(changed), 0o666); err != nil {
+		return err
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{original: replaced}})
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(g.tmp, "overlay.json")
+	if err := os.WriteFile(file, overlay, 0o666); err != nil {
+		return err
+	}
+	return goBuild("-overlay", file, "-o", g.binary, ".")
+}
+
+func goBuild(args ...string) error {
+	if out, err := exec.Command("go", append([]string{"build"}, args...)...).CombinedOutput(); err != nil {
+		return fmt.Errorf("go build %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
