@@ -91,7 +91,7 @@ func (o *compactOptions) run(ctx context.Context, s *session, doc *compactDocume
 		doc.Outcome = outcomeSkipped
 		return nil
 	}
-	return s.stopped(err, doc.Root, dir)
+	return s.nextStep(err, doc.Root, dir)
 }
 
 func (o *compactOptions) validate() error {
@@ -149,7 +149,7 @@ func (o *resumeOptions) run(ctx context.Context, s *session, doc *compactDocumen
 		Run:  compact.Options{Progress: s.moveProgress, CarryDamaged: o.carry.damaged},
 	})
 	doc.fill(report, nil)
-	return s.stopped(err, doc.Root, dir)
+	return s.nextStep(err, doc.Root, dir)
 }
 
 // moveProgress passes the events of a compaction on to the display.

@@ -34,19 +34,29 @@ func hintOf(err error) string {
 	return ""
 }
 
-// stopped adds to the error of a compaction that was stopped on request
-// whether the root in dir waits for a resume.
-func (s *session) stopped(err error, root, dir string) error {
-	if !errors.Is(err, store.Interrupted) || hintOf(err) != "" {
+// nextStep adds to the error of a compaction, or of a resume, that does not say
+// what to do next whether the root in dir waits for a resume.
+func (s *session) nextStep(err error, root, dir string) error {
+	var failed *store.Error
+	if !errors.As(err, &failed) || hintOf(err) != "" {
+		return err
+	}
+	stopped := errors.Is(err, store.Interrupted)
+	if !stopped && !errors.Is(err, store.Store) {
 		return err
 	}
 	files, lookErr := compact.Look(s.fs, dir)
 	if lookErr != nil {
 		return errors.Join(err, lookErr)
 	}
-	hint := "nothing was changed; run it again"
-	if files.State {
-		hint = "nothing was lost; lace resume " + root
+	e := &store.Error{Kind: failed.Kind, Reason: failed.Reason, Err: err}
+	switch {
+	case files.State || !stopped && files.Any():
+		e.Hint = "nothing was lost; lace resume " + root
+	case stopped:
+		e.Hint = "nothing was changed; run it again"
+	default:
+		return err
 	}
-	return &store.Error{Kind: store.Interrupted, Hint: hint, Err: err}
+	return e
 }

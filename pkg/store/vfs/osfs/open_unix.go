@@ -72,7 +72,11 @@ func (FS) SyncDir(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.Close()) }()
+	defer func() {
+		if e := d.Close(); e != nil {
+			err = errors.Join(err, e)
+		}
+	}()
 	conn, err := d.SyscallConn()
 	if err != nil {
 		return pathError("sync directory", path, err)
