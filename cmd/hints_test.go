@@ -13,7 +13,9 @@ import (
 
 // An error that does not say what to do next says it by what the root holds.
 func TestNextStep(t *testing.T) {
-	failed := func() error { return &store.Error{Kind: store.Store, Reason: store.NoSpace, Err: errors.New("no space")} }
+	failed := func() error {
+		return &store.Error{Kind: store.Store, Reason: store.NoSpace, Err: errors.New("no space")}
+	}
 	stopped := func() error { return &store.Error{Kind: store.Interrupted} }
 	for _, c := range []struct {
 		name  string
