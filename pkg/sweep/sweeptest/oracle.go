@@ -4,11 +4,9 @@ import (
 	"errors"
 	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/lace-store/lace/pkg/policy/program"
-	"github.com/lace-store/lace/pkg/store/fact"
 )
 
 // ErrTooLarge says that a case has too many bindings for a direct evaluation.
@@ -71,32 +69,23 @@ func (o *oracle) project(records [][]byte) error {
 			byBase[pred.Base] = &o.relations[id]
 		}
 	}
-	add := func(base program.Base, row ...string) {
-		if t := byBase[base]; t != nil {
-			t.add(row)
+	add := func(f fact) {
+		if t := byBase[f.base]; t != nil {
+			t.add(f.args)
 		}
 	}
 	for i, rec := range records {
-		hash := string(rec[6:54])
-		o.order[hash] = i + 1
-		add(program.Have, hash)
-		facts, err := fact.Collect(rec)
+		facts, err := project(rec)
 		if err != nil {
 			return err
 		}
+		o.order[facts[0].args[0]] = i + 1
 		for _, f := range facts {
-			switch f.Predicate {
-			case fact.Field:
-				add(program.Field, hash, f.Name, strconv.Itoa(f.Index), f.Value)
-			case fact.RecordLink:
-				add(program.RecordLink, hash, f.Name, strconv.Itoa(f.Index), f.Data, f.Target)
-			case fact.ContainsRecord:
-				add(program.ContainsRecord, hash, f.Target)
-			}
+			add(f)
 		}
 	}
 	for _, p := range o.program.Params {
-		add(program.ParamBase, p.Name, p.Value)
+		add(fact{program.ParamBase, []string{p.Name, p.Value}})
 	}
 	return nil
 }

@@ -57,10 +57,20 @@ func must(v record.View, err error) record.View {
 var (
 	fieldNames = []string{"A", "B", "N", "Topic"}
 	linkNames  = []string{"Prev", "Ref"}
-	textValues = []string{"a", "ab", "abc", "b", "é"}
-	numbers    = []string{"0", "1", "2", "10", "18446744073709551616", "01"}
-	linkData   = []string{"", "1", "x", "x y"}
+	textValues = []string{"a", "ab", "abc", "b", "é", "o'k \\ x"}
+	// Some are numbers only for those who do not look closely.
+	numbers = []string{"0", "1", "2", "10", "9", "18446744073709551616", "18446744073709551615", "01", "+1", "-0", "1e1", "٣"}
 )
+
+// linkData are data of links: a number, a text, several words, a hash itself.
+func linkData() []string { return []string{"", "1", "x", "a", "x y", AbsentHash(0)} }
+
+// nearHashes are no typed hashes: of no kind, too short, with bits behind the
+// digest.
+func nearHashes() []string {
+	h := AbsentHash(1)
+	return []string{"V" + h[1:], h[:47], h[:44] + "1.H3"}
+}
 
 // RandomRoot returns a root of up to n records that refer to each other: to
 // earlier ones, to later ones' contents, and to records that are not held.
@@ -69,19 +79,19 @@ func RandomRoot(rng *rand.Rand, n int) *Root {
 	for i := range 1 + rng.IntN(n) {
 		switch rng.IntN(8) {
 		case 0:
-			r.Add(MakeBlob(fmt.Sprintf("%d", rng.IntN(4))))
+			r.Add(MakeBlob(fmt.Sprint(rng.IntN(4))))
 		case 1:
 			r.Add(MakeSeal(r.randomPlex(rng, i), byte(rng.IntN(2))))
 		case 2:
 			// What a Seal contains may be held by itself, before or after it.
 			plex := r.randomPlex(rng, i)
-			seal := MakeSeal(plex, 1)
-			if rng.IntN(2) == 0 {
-				r.Add(plex)
-				r.Add(seal)
-			} else {
-				r.Add(seal)
-				r.Add(MakeBlob(fmt.Sprintf("data of %d", i)))
+			held := []record.View{plex, MakeSeal(plex, 1)}
+			if blob, ok := plex.Blob(); ok && rng.IntN(2) == 0 {
+				held = append(held, blob)
+			}
+			rng.Shuffle(len(held), func(i, j int) { held[i], held[j] = held[j], held[i] })
+			for _, v := range held {
+				r.Add(v)
 			}
 		default:
 			r.Add(r.randomPlex(rng, i))
@@ -90,23 +100,27 @@ func RandomRoot(rng *rand.Rand, n int) *Root {
 	return r
 }
 
+// randomPlex has few names, times and contents, so that those meet, too.
 func (r *Root) randomPlex(rng *rand.Rand, i int) record.View {
 	var headers []record.Header
 	for range rng.IntN(5) {
-		switch rng.IntN(5) {
-		case 0, 1:
-			headers = append(headers, record.Header{Name: pick(rng, fieldNames), Value: pick(rng, textValues)})
-		case 2:
-			headers = append(headers, record.Header{Name: "N", Value: pick(rng, numbers)})
+		h := record.Header{Name: pick(rng, fieldNames), Value: pick(rng, textValues)}
+		switch rng.IntN(10) {
+		case 0, 1, 2:
+		case 3, 4:
+			h = record.Header{Name: "N", Value: pick(rng, numbers)}
+		case 5:
+			h.Value = pick(rng, append(nearHashes(), r.randomHash(rng)))
 		default:
-			value := r.randomHash(rng)
-			if data := pick(rng, linkData); data != "" {
-				value = data + " " + value
+			h = record.Header{Name: pick(rng, linkNames), Value: r.randomHash(rng)}
+			if data := pick(rng, linkData()); data != "" {
+				h.Value = data + " " + h.Value
 			}
-			headers = append(headers, record.Header{Name: pick(rng, linkNames), Value: value})
 		}
+		headers = append(headers, h)
 	}
-	return MakePlex(fmt.Sprint(i), headers...)
+	at := record.Coordinates{Group: pick(rng, []string{"g", "a"}), App: "sweeptest", Name: fmt.Sprint(i), TAI: record.FormatTAI(1_700_000_000+rng.Uint64N(3), 0)}
+	return must(record.BuildPlex(nil, at, headers, MakeBlob(fmt.Sprint(rng.IntN(4)))))
 }
 
 // randomHash is mostly that of a held record.
