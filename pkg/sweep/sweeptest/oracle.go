@@ -126,6 +126,11 @@ func (b binding) of(t program.Term) (string, bool) {
 
 // with returns the binding extended so that terms match a tuple.
 func (b binding) with(terms []program.Term, row []string) (binding, bool) {
+	for i, t := range terms { // most tuples fail here, before anything is copied
+		if have, bound := b.of(t); bound && have != row[i] {
+			return nil, false
+		}
+	}
 	out := slices.Clone(b)
 	for i, t := range terms {
 		if t.Form == program.Anonymous {
