@@ -65,6 +65,7 @@ func randomSetup(rng *rand.Rand) setup {
 			DistinctQueries: []int{0, 1, 2, 4}[rng.IntN(4)],
 			MaxRelationRows: []uint64{0, 0, 2, 6}[rng.IntN(4)],
 			WorkPerRecord:   1 << 40,
+			Jobs:            []int{0, 0, 2, 3}[rng.IntN(4)],
 		},
 	}
 }

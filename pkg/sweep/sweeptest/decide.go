@@ -20,7 +20,7 @@ func (b *ruleMaker) decide() {
 	switch n := b.rng.IntN(12); {
 	case n < 3:
 		b.negate()
-	case n < 5:
+	case n < 5 && b.cardinality:
 		b.count(op)
 	case n < 7:
 		b.compare(op, program.AdmitOrder, recs)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lace-store/lace/pkg/policy/program"
+	"github.com/lace-store/lace/pkg/policy/syntax"
 )
 
 // sort tells what values a variable or a column is likely to have, so that
@@ -51,22 +52,38 @@ func (p Policies) String() string {
 // RandomPolicies returns one module about roots like r, and sometimes more.
 // All are safe and stratified.
 func RandomPolicies(rng *rand.Rand, r *Root) Policies {
-	p := Policies{Params: map[string]string{"p": pick(rng, textValues), "q": r.randomHash(rng)}}
+	p := Policies{Params: randomParams(rng, r)}
 	n := 1
 	for n < 3 && rng.IntN(8) == 0 {
 		n++
 	}
 	for range n {
-		p.Modules = append(p.Modules, randomModule(rng, r))
+		p.Modules = append(p.Modules, randomModule(rng, r, true))
 	}
 	return p
 }
 
-func randomModule(rng *rand.Rand, r *Root) string {
+// RandomProgram returns one such module, checked. cardinality says whether it
+// may count.
+func RandomProgram(rng *rand.Rand, r *Root, cardinality bool) *program.Program {
+	text := randomModule(rng, r, cardinality)
+	module, errs := syntax.Parse("random.lace", []byte(text))
+	p, _, wrong := program.Lower(module, randomParams(rng, r))
+	if err := append(errs, wrong...).Err(); err != nil {
+		panic("sweeptest: " + err.Error() + "\n" + text)
+	}
+	return p
+}
+
+func randomParams(rng *rand.Rand, r *Root) map[string]string {
+	return map[string]string{"p": pick(rng, textValues), "q": r.randomHash(rng)}
+}
+
+func randomModule(rng *rand.Rand, r *Root, cardinality bool) string {
 	if rng.IntN(100) == 0 {
 		return "SelectStoredRecord(R) :- true.\n"
 	}
-	g := &generator{rng: rng, root: r}
+	g := &generator{rng: rng, root: r, cardinality: cardinality}
 	g.program.Predicates = []program.Predicate{{Name: "Have"}, {Name: "Field"}, {Name: "RecordLink"}, {Name: "ContainsRecord"}, {Name: "Param"}}
 	for range rng.IntN(4) {
 		g.stratum()
@@ -83,13 +100,14 @@ func randomModule(rng *rand.Rand, r *Root) string {
 // generator makes one module. Its program has only the names of predicates,
 // and its rules are the text of the module.
 type generator struct {
-	rng     *rand.Rand
-	root    *Root
-	program program.Program
-	rules   []string
-	sorts   [][]sort              // of the columns of each helper
-	current []program.PredicateID // helpers that rules may call, besides lower
-	lower   []program.PredicateID // helpers of complete strata
+	rng         *rand.Rand
+	root        *Root
+	cardinality bool
+	program     program.Program
+	rules       []string
+	sorts       [][]sort              // of the columns of each helper
+	current     []program.PredicateID // helpers that rules may call, besides lower
+	lower       []program.PredicateID // helpers of complete strata
 }
 
 func (g *generator) hash() string { return g.root.randomHash(g.rng) }
