@@ -78,9 +78,6 @@ func disagreement(t testing.TB, p *policy.Prepared, root *sweeptest.Root, s setu
 		if s.options.MaxRelationRows > 0 && errors.Is(err, store.LimitExceeded) {
 			return nil // a cap may end a sweep, but never change what it says
 		}
-		if errors.Is(err, store.Unsupported) {
-			return nil // what the evaluator says it cannot do yet
-		}
 		return err
 	}
 	union := map[store.RecordID]bool{}
