@@ -175,6 +175,12 @@ func (c *factCounter) count(in *block, enough uint64) ([]uint64, error) {
 			return c.look(in), err
 		}
 	}
+	return c.search(in, enough)
+}
+
+// search counts for the bindings of one block.
+func (c *factCounter) search(in *block, enough uint64) ([]uint64, error) {
+	s := c.group
 	done := newDoneSet(in.n, enough)
 	done.charge = &s.e.meter
 	if err := s.acquire(in, done, func() error { return done.add(s.matcher.binding) }, nil); err != nil {
@@ -213,32 +219,33 @@ func (c *factCounter) countWhole(enough uint64) error {
 	return nil
 }
 
-// errDecided ends a count whose verdict is decided.
-var errDecided = errors.New("counted enough")
-
 // derive returns the counts by key, nil when the keys are too many.
 func (c *factCounter) derive(enough uint64) (*tally, error) {
 	f := c.group.free
 	t := newTally(len(f.keys))
+	if len(f.keys) == 0 {
+		// One count for all: it ends as soon as the verdict is decided.
+		one := block{width: len(c.group.rule.Slots)}
+		one.add(nil)
+		counts, err := c.search(&one, enough)
+		if err == nil {
+			t.add(nil, counts[0])
+		}
+		return t, err
+	}
 	key := make([]value, len(f.keys))
 	err := f.each(func(binding []value) error {
 		for i, slot := range f.keys {
 			key[i] = binding[slot]
 		}
 		t.add(key, 1)
-		switch {
-		case uint64(t.len()) > c.group.e.meter.rows:
+		if uint64(t.len()) > c.group.e.meter.rows {
 			return errFull
-		case len(key) == 0 && t.counts[0] == enough:
-			return errDecided
 		}
 		return nil
 	})
-	switch {
-	case errors.Is(err, errFull):
+	if errors.Is(err, errFull) {
 		return nil, nil
-	case errors.Is(err, errDecided):
-		return t, nil
 	}
 	return t, err
 }
