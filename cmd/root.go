@@ -43,14 +43,15 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 		fs:      osfs.New(),
 		now:     time.Now,
 	}
+	// Nothing is shown until the flags say how.
+	s.progress = ui.NewProgress(errOut, ui.ProgressNone, s.now)
 	ctx, stop := stopOnSignal(context.Background())
 	defer stop()
+	defer showOnSignal(s.progress.Line)()
 	root := newRootCommand(s)
 	root.SetArgs(args)
 	command, err := root.ExecuteContextC(ctx)
-	if s.progress != nil {
-		s.progress.Close()
-	}
+	s.progress.Close()
 	s.report(command, args, err)
 	return exitCode(err)
 }
@@ -113,7 +114,7 @@ func (s *session) prepare(c *cobra.Command) error {
 	if s.global.quiet {
 		mode = ui.ProgressNone
 	}
-	s.progress = ui.NewProgress(s.streams.Err, mode, s.now)
+	s.progress.SetMode(mode)
 	return nil
 }
 

@@ -52,7 +52,12 @@ type started struct {
 
 func start(t *testing.T, args ...string) *started {
 	t.Helper()
-	s := &started{Cmd: exec.Command("lace", args...), ended: make(chan struct{})}
+	return startCommand(t, "lace", args...)
+}
+
+func startCommand(t *testing.T, name string, args ...string) *started {
+	t.Helper()
+	s := &started{Cmd: exec.Command(name, args...), ended: make(chan struct{})}
 	s.Dir = t.TempDir() // no configuration lies here
 	s.Stdout, s.Stderr = &s.out, &s.err
 	if err := s.Start(); err != nil {
@@ -334,6 +339,31 @@ func TestStopBeforeAnyChange(t *testing.T) {
 	if after, err := listing(root); err != nil || after != before {
 		t.Errorf("the root changed (%v):\n%s\n%s", err, before, after)
 	}
+}
+
+// SIGUSR1 asks for a line about the progress and ends nothing.
+func TestProgressOnRequest(t *testing.T) {
+	t.Parallel()
+	root, _ := killRoot(t)
+	for range 20 {
+		// Until the handler is there, the signal is ignored and not the end.
+		s := startCommand(t, "sh", "-c", `trap "" USR1; exec lace "$@"`, "sh", "verify", root, "--level", "seals")
+		for running := true; running; {
+			select {
+			case <-s.ended:
+				running = false
+			case <-time.After(time.Millisecond):
+				_ = s.Process.Signal(syscall.SIGUSR1) // it may have ended
+			}
+		}
+		if code := s.code(); code != 0 {
+			t.Fatalf("exit %d: %s", code, &s.err)
+		}
+		if strings.Count(s.err.String(), "lace: verify: ") > 1 { // one is printed at the end
+			return
+		}
+	}
+	t.Error("no line was printed on request in 20 runs")
 }
 
 // That nobody reads stdout any more ends no compaction half-way and turns no

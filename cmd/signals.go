@@ -32,3 +32,29 @@ func stopOnSignal(parent context.Context) (context.Context, context.CancelFunc) 
 		cancel()
 	}
 }
+
+// showOnSignal calls show whenever a signal asks for progress, until the
+// returned function is called. Without it such a signal would end the process.
+func showOnSignal(show func()) func() {
+	signals := progressSignals()
+	if len(signals) == 0 {
+		return func() {}
+	}
+	asked, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(asked, signals...)
+	go func() {
+		for {
+			select {
+			case <-asked:
+				show()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		// A late signal must not turn the exit code into death by a signal.
+		signal.Ignore(signals...)
+		close(done)
+	}
+}

@@ -54,13 +54,22 @@ type Progress struct {
 // NewProgress returns a Progress that writes to w. Mode auto is a bar on a
 // terminal and plain lines elsewhere.
 func NewProgress(w io.Writer, mode string, now func() time.Time) *Progress {
+	p := &Progress{w: w, now: now}
+	p.SetMode(mode)
+	return p
+}
+
+// SetMode changes the mode before the first Update.
+func (p *Progress) SetMode(mode string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if mode == ProgressAuto {
 		mode = ProgressPlain
-		if _, ok := Terminal(w); ok {
+		if _, ok := Terminal(p.w); ok {
 			mode = ProgressBar
 		}
 	}
-	return &Progress{w: w, mode: mode, now: now}
+	p.mode = mode
 }
 
 // Update says that done of total units of a phase are finished. A new phase
@@ -94,9 +103,15 @@ func (p *Progress) Update(phase string, done, total uint64, unit string) {
 func (p *Progress) Line() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.phase != "" && p.mode != ProgressNone {
+	if p.phase == "" {
+		return
+	}
+	switch p.mode {
+	case ProgressBar, ProgressPlain:
 		p.clearBar()
-		fmt.Fprintln(p.w, p.plainLine(""))
+		fmt.Fprintln(p.w, p.plainLine(p.eta(", about %s to go")))
+	case ProgressJSON:
+		p.writeEvent()
 	}
 }
 
