@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // rung is one kind of fault. It makes its trials from the seed alone.
@@ -26,7 +28,7 @@ type rung struct {
 }
 
 func rungs() []rung {
-	return []rung{killRung(), injectRung()}
+	return []rung{killRung(), injectRung(), powerRung()}
 }
 
 // settings are the flags.
@@ -93,7 +95,14 @@ func enter(r rung, s settings) int {
 		}
 		return 0
 	}
-	if os.Getuid() != 0 || os.Getenv(inNamespace) != "" {
+	if os.Getenv(inNamespace) != "" {
+		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+			fmt.Fprintln(os.Stderr, "crash: private mounts:", err)
+			return 1
+		}
+		return run(r, s)
+	}
+	if os.Getuid() != 0 {
 		return run(r, s)
 	}
 	self := exec.Command("/proc/self/exe", os.Args[1:]...)
