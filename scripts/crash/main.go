@@ -28,7 +28,7 @@ type rung struct {
 }
 
 func rungs() []rung {
-	return []rung{killRung(), injectRung(), powerRung()}
+	return []rung{killRung(), injectRung(), powerRung(), blocksRung()}
 }
 
 // settings are the flags.

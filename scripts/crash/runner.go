@@ -41,6 +41,7 @@ type worker struct {
 	dir    string     // of its own, emptied before each trial
 	rand   *rand.Rand // of the trial
 	mutant *mutant
+	bench  *bench // nil until a trial needs it
 }
 
 // run proves the planted faults to be caught, then runs the trials.
@@ -99,6 +100,7 @@ func only(g *rig, r rung, trials []trial) int {
 			w.mutant = &r.mutants[i]
 		}
 	}
+	defer w.close()
 	err := w.try(trials, g.only-1)
 	fmt.Printf("trial %d, %s: %v\n", g.only, trials[g.only-1].name, err)
 	if err != nil {
@@ -119,6 +121,7 @@ func catch(g *rig, r rung, m *mutant, trials []trial) bool {
 		return aimed(trials[b].name, m.aim) - aimed(trials[a].name, m.aim)
 	})
 	w := &worker{rig: g, dir: filepath.Join(g.tmp, "mutant"), mutant: m}
+	defer w.close()
 	for tried, i := range shuffled {
 		if err := w.try(trials, i); err != nil && !errors.Is(err, errSkipped) {
 			fmt.Printf("%s: planted %q: caught by trial %d, the %d. tried: %s: %.160s\n", r.name, m.name, i+1, tried+1, trials[i].name, err)
@@ -150,6 +153,7 @@ func campaign(g *rig, r rung, trials []trial) count {
 	for j := range g.jobs {
 		w := &worker{rig: g, dir: filepath.Join(g.tmp, fmt.Sprintf("worker%d", j))}
 		group.Go(func() {
+			defer w.close()
 			for {
 				mu.Lock()
 				i := next
