@@ -18,32 +18,37 @@ type bench struct {
 	dir    string
 }
 
-// benched starts the worker's disk.
-func (w *worker) benched() (*bench, error) {
-	if w.bench != nil {
-		return w.bench, nil
+// benched returns the worker's disk of an image's size: the kernel does not
+// expect a disk to change its size.
+func (w *worker) benched(image []byte) (*bench, error) {
+	if b := w.benches[len(image)]; b != nil {
+		b.disk.reset(image)
+		return b, nil
 	}
-	b := &bench{disk: &disk{}, dir: w.dir + "-disk"}
+	b := &bench{disk: &disk{}, dir: fmt.Sprintf("%s-disk%d", w.dir, len(image))}
 	if err := os.MkdirAll(b.dir, 0o777); err != nil {
 		return nil, err
 	}
-	b.disk.reset(make([]byte, blockLen))
+	b.disk.reset(image)
 	server, err := serve(b.dir, b.disk)
 	if err != nil {
 		return nil, err
 	}
-	b.server, w.bench = server, b
+	if w.benches == nil {
+		w.benches = map[int]*bench{}
+	}
+	b.server, w.benches[len(image)] = server, b
 	return b, nil
 }
 
 // close ends what a worker kept.
 func (w *worker) close() {
-	if w.bench != nil {
-		if err := w.bench.server.Unmount(); err != nil {
+	for _, b := range w.benches {
+		if err := b.server.Unmount(); err != nil {
 			fmt.Fprintln(os.Stderr, "crash: unmount a disk:", err)
 		}
-		w.bench = nil
 	}
+	w.benches = nil
 }
 
 // image makes a disk image with a file system and the old root on it.
@@ -72,16 +77,15 @@ func (g *rig) image(x *subject, f filesystem) ([]byte, error) {
 
 // mounted puts an image on the worker's disk and mounts it.
 func (w *worker) mounted(image []byte) (*volume, *disk, error) {
-	b, err := w.benched()
+	b, err := w.benched(image)
 	if err != nil {
 		return nil, nil, err
 	}
-	b.disk.reset(image)
-	v, err := w.again()
+	v, err := w.mount(b)
 	return v, b.disk, err
 }
 
-// again mounts what the worker's disk holds.
-func (w *worker) again() (*volume, error) {
-	return mount(filepath.Join(w.bench.dir, "disk"), filepath.Join(w.dir, "mount"))
+// mount mounts what a disk holds.
+func (w *worker) mount(b *bench) (*volume, error) {
+	return mount(filepath.Join(b.dir, "disk"), filepath.Join(w.dir, "mount"))
 }

@@ -26,7 +26,8 @@ type recording struct {
 	image []byte
 	log   []event
 	flush []int // places of the flushes in the log
-	done  int   // events seen when the compaction had ended
+	begin int   // events seen when the compaction began
+	done  int   // events seen when it had ended
 }
 
 // recordings are made when a trial needs one: with planted faults they differ.
@@ -81,12 +82,22 @@ func (w *worker) record(x *subject, f filesystem, r *recording) error {
 	if r.image, err = w.image(x, f); err != nil {
 		return err
 	}
-	v, d, err := w.mounted(r.image)
+	b, err := w.benched(r.image)
+	if err != nil {
+		return err
+	}
+	// What the mount writes belongs to the state of the disk.
+	d := b.disk
+	d.record(true)
+	v, err := w.mount(b)
 	if err != nil {
 		return err
 	}
 	defer v.drop()
-	d.record(true)
+	if err := v.sync(); err != nil {
+		return err
+	}
+	r.begin = d.seen()
 	e, err := w.traced(v.root(), nothing, x.compact(v.root())...)
 	if err != nil {
 		return err
@@ -100,7 +111,7 @@ func (w *worker) record(x *subject, f filesystem, r *recording) error {
 	}
 	r.log = d.record(false)
 	for i, e := range r.log {
-		if e.flush {
+		if e.flush && i >= r.begin {
 			r.flush = append(r.flush, i)
 		}
 	}
@@ -109,6 +120,7 @@ func (w *worker) record(x *subject, f filesystem, r *recording) error {
 
 // blocks rebuilds one state and checks it.
 func (w *worker) blocks(x *subject, f filesystem, kept *recordings, key string, state int) error {
+	defer w.alone(f)()
 	if w.mutant != nil {
 		key += " " + w.mutant.name
 	}
@@ -117,13 +129,12 @@ func (w *worker) blocks(x *subject, f filesystem, kept *recordings, key string, 
 	if r.err != nil {
 		return fmt.Errorf("record: %w", r.err)
 	}
-	b, err := w.benched()
+	b, err := w.benched(r.image)
 	if err != nil {
 		return err
 	}
-	b.disk.reset(r.image)
-	cut, pieces := w.rebuild(b.disk, r, state)
-	v, err := w.again()
+	cut, pieces := w.rebuild(b.disk, f, r, state)
+	v, err := w.mount(b)
 	if err != nil {
 		return fmt.Errorf("event %d of %d, %s: %w", cut, len(r.log), pieces, err)
 	}
@@ -142,9 +153,9 @@ func (w *worker) blocks(x *subject, f filesystem, kept *recordings, key string, 
 
 // rebuild plays the record up to a flush, each in turn, and a part of what
 // came between it and the next one.
-func (w *worker) rebuild(d *disk, r *recording, state int) (cut int, pieces string) {
+func (w *worker) rebuild(d *disk, f filesystem, r *recording, state int) (cut int, pieces string) {
 	at := state % (len(r.flush) + 1)
-	certain, end := 0, len(r.log)
+	certain, end := r.begin, len(r.log)
 	if at > 0 {
 		certain = r.flush[at-1] + 1
 	}
@@ -157,7 +168,7 @@ func (w *worker) rebuild(d *disk, r *recording, state int) (cut int, pieces stri
 	}
 	share := []float64{0, 0.1, 0.5, 0.9, 1}[w.rand.IntN(5)]
 	kept, lost := 0, 0
-	unit := []int64{512, 4096}[w.rand.IntN(2)]
+	unit := []int64{f.unit, 4096}[w.rand.IntN(2)]
 	for _, e := range r.log[certain:cut] {
 		for _, p := range e.split(unit) {
 			if w.rand.Float64() >= share {

@@ -28,7 +28,7 @@ type rung struct {
 }
 
 func rungs() []rung {
-	return []rung{killRung(), injectRung(), powerRung(), blocksRung()}
+	return []rung{killRung(), injectRung(), powerRung(), blocksRung(), diskRung()}
 }
 
 // settings are the flags.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // rig is what all trials share: the binaries and a directory in memory.
@@ -17,6 +18,8 @@ type rig struct {
 	binary string // lace
 	mkroot string
 	tmp    string
+
+	mounting map[string]*sync.Mutex // by file system
 }
 
 // journalLimit is the line that bounds the journal from below. The small roots
@@ -34,6 +37,10 @@ func newRig(s settings) (*rig, error) {
 		return nil, err
 	}
 	g := &rig{settings: s, tmp: tmp, binary: filepath.Join(tmp, "lace"), mkroot: filepath.Join(tmp, "mkroot")}
+	g.mounting = map[string]*sync.Mutex{}
+	for _, f := range filesystems() {
+		g.mounting[f.name] = &sync.Mutex{}
+	}
 	if err := g.build(); err != nil {
 		g.remove()
 		return nil, err

@@ -38,10 +38,10 @@ var errSkipped = errors.New("skipped")
 // worker runs trials one after the other.
 type worker struct {
 	*rig
-	dir    string     // of its own, emptied before each trial
-	rand   *rand.Rand // of the trial
-	mutant *mutant
-	bench  *bench // nil until a trial needs it
+	dir     string     // of its own, emptied before each trial
+	rand    *rand.Rand // of the trial
+	mutant  *mutant
+	benches map[int]*bench // by size in bytes, since a trial needed it
 }
 
 // run proves the planted faults to be caught, then runs the trials.

@@ -17,14 +17,31 @@ type filesystem struct {
 	name string
 	size int64 // of the least disk it likes, in bytes
 	mkfs []string
+	// unique says that no two disks with one image can be mounted at a time:
+	// the identity in it is taken.
+	unique bool
+	// unit is the least that its disk writes at once, in bytes: btrfs does not
+	// mount with a superblock that is torn.
+	unit int64
 }
 
 func filesystems() []filesystem {
 	return []filesystem{
-		{"ext4", 24 << 20, []string{"mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"}},
-		{"xfs", 300 << 20, []string{"mkfs.xfs", "-q", "-f"}},
-		{"btrfs", 120 << 20, []string{"mkfs.btrfs", "-q", "-f"}},
+		{"ext4", 24 << 20, []string{"mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"}, false, 512},
+		{"xfs", 300 << 20, []string{"mkfs.xfs", "-q", "-f"}, true, 512},
+		{"btrfs", 120 << 20, []string{"mkfs.btrfs", "-q", "-f"}, true, 4096},
 	}
+}
+
+// alone keeps other workers from mounting images of a file system, until the
+// returned function is called.
+func (g *rig) alone(f filesystem) func() {
+	if !f.unique {
+		return func() {}
+	}
+	one := g.mounting[f.name]
+	one.Lock()
+	return one.Unlock
 }
 
 // volume is a mounted file system.

@@ -34,6 +34,7 @@ type Action struct {
 	Short     int64      // a write carries out this many bytes only, if positive
 	DropFlags int        // an open goes on without these flags
 	Kill      bool       // the process is killed before the call
+	Forgive   bool       // the call is carried out; a failure reads as success
 	KillAfter bool       // the process is killed behind the call
 }
 
@@ -210,17 +211,20 @@ func (t *tracer) leave(tid int, th *thread) error {
 	if th.action.KillAfter {
 		return t.kill()
 	}
-	if !th.forced && !th.short {
+	if !th.forced && !th.short && !th.action.Forgive {
 		return nil
 	}
 	var regs unix.PtraceRegs
 	if err := unix.PtraceGetRegs(tid, &regs); err != nil {
 		return err
 	}
-	if th.forced {
+	switch {
+	case th.forced:
 		regs.Rax = uint64(th.result)
-	} else {
+	case th.short:
 		regs.Rdx = th.saved
+	case int64(regs.Rax) < 0:
+		regs.Rax = 0
 	}
 	return unix.PtraceSetRegs(tid, &regs)
 }
