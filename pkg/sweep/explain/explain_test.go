@@ -69,7 +69,7 @@ func exampleRoot() *sweeptest.Root {
 	h := func(name, value string) record.Header { return record.Header{Name: name, Value: value} }
 	one := r.Add(sweeptest.MakePlex("one", h("Topic", "lobby"), h("N", "5")))
 	two := r.Add(sweeptest.MakePlex("two", h("Topic", "lobby"), h("Prev", one)))
-	three := r.Add(sweeptest.MakePlex("three", h("Pin", "yes"), h("Prev", "old "+two), h("Topic", "lobby")))
+	three := r.Add(sweeptest.MakePlex("three", h("Pin", "yes"), h("Prev", "old "+two), h("Topic", "lobby"), h("yes", "done")))
 	r.Add(sweeptest.MakePlex("four", h("N", "007"), h("Topic", "lobby"), h("Topic", "news")))
 	r.Add(sweeptest.MakePlex("five", h("Prev", sweeptest.AbsentHash(1)), h("Topic", "lobby"), h("Topic", "\u202e'red\u0085")))
 	r.Add(sweeptest.MakeSeal(sweeptest.MakePlex("six", h("Prev", three)), 1))
