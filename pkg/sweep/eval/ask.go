@@ -41,36 +41,29 @@ type Inquiry struct {
 
 // Inquire derives what the window (lo, hi] of p needs, all but what it
 // selects, and keeps it. The program is what Window takes; relations that all
-// windows share are derived once. The errors are those of Window.
+// windows share are derived once. An evaluator that inquires evaluates no
+// windows. The errors are those of Window.
 func (e *Evaluator) Inquire(p *program.Program, lo, hi store.Position) (*Inquiry, error) {
-	e.program, e.rows = p, map[string]uint64{}
-	e.meter.work, e.meter.reads, e.meter.lo, e.meter.hi = 0, 0, lo, hi
 	if e.moments == nil {
 		e.moments = &moments{log: map[*relation][]moment{}}
 	}
+	if _, err := e.Share(p); err != nil {
+		return nil, err
+	}
+	e.start(p, lo, hi, e.common)
 	if err := e.begin(); err != nil {
 		return nil, err
 	}
-	if err := e.inquireStrata(true); err != nil {
-		return nil, err
-	}
-	if err := e.rankShared(); err != nil {
-		return nil, err
-	}
 	q := &Inquiry{e: e, mark: e.texts.mark()}
-	return q, e.inquireStrata(false)
-}
-
-func (e *Evaluator) inquireStrata(shared bool) error {
-	for _, s := range e.program.Strata {
-		if s.Predicates[0] == e.program.Select || e.isShared(s) != shared {
+	for _, s := range p.Strata {
+		if s.Predicates[0] == p.Select || e.isShared(s) {
 			continue
 		}
 		if err := e.stratum(s, nil); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return q, nil
 }
 
 // Close forgets what belongs to the window alone. No Value of it may be used

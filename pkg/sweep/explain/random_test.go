@@ -27,7 +27,7 @@ func TestRandomExplanations(t *testing.T) {
 	for n := *seed; min(outcome[true], outcome[false]) < *records && n < *seed+uint64(20**records); n++ {
 		rng := rand.New(rand.NewPCG(n, 7))
 		root := sweeptest.RandomRoot(rng, 12)
-		p := sweeptest.RandomProgram(rng, root, cardinality)
+		p := sweeptest.RandomProgram(rng, root, true)
 		model, err := sweeptest.Derive(p, root.Records)
 		if errors.Is(err, sweeptest.ErrTooLarge) {
 			continue
@@ -50,7 +50,7 @@ func TestRandomExplanations(t *testing.T) {
 		}
 	}
 	t.Logf("retained %d, removed %d, literals %v", outcome[true], outcome[false], seen)
-	for _, kind := range []explain.Kind{explain.Fact, explain.Derived, explain.Not, explain.Compare, explain.Prefix, explain.TopK} {
+	for _, kind := range []explain.Kind{explain.Fact, explain.Derived, explain.Not, explain.Compare, explain.Prefix, explain.Cardinality, explain.TopK} {
 		if *records >= 1000 && min(seen[kind], seen["-"+kind]) < 20 {
 			t.Errorf("of %s %d hold and %d fail", kind, seen[kind], seen["-"+kind])
 		}
@@ -59,6 +59,3 @@ func TestRandomExplanations(t *testing.T) {
 		t.Errorf("retained %d, removed %d, heads %d", outcome[true], outcome[false], seen["-"+explain.Head])
 	}
 }
-
-// cardinality says whether random programs may count.
-const cardinality = false
