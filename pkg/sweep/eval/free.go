@@ -59,7 +59,7 @@ func (e *Evaluator) newFreeGroup(rule *program.Rule, item *groupItem, before, li
 		f.outputs = f.locals
 	}
 	if item.lo == 0 && item.hi == e.boundary {
-		f.shared = fmt.Sprint(rule.Text, item.owner, item.atoms, item.tests, item.compares, item.prefixes, f.keys, f.outputs, s.group.outOwner)
+		f.shared = fmt.Sprint(rule.Text, item.owner, item.atoms, item.tests, item.counts, item.counted, item.compares, item.prefixes, f.keys, f.outputs, s.group.outOwner)
 	}
 	return f
 }

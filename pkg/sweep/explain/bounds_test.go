@@ -135,3 +135,19 @@ func TestErrors(t *testing.T) {
 		t.Errorf("no record: %v, %v", records, err)
 	}
 }
+
+// TestSharedMatches: matches that are kept for many bindings are not mistaken
+// for those of a longer body, which was asked about before.
+func TestSharedMatches(t *testing.T) {
+	p := prepare(t, "p.lace", `
+h('k') :- Field(S,'Topic',_,_), RecordLink(Q,_,_,_,S), Cardinality(Field(Q,'Topic',_,_),'>=','9'), Field(Q,'N',_,_), Field(Q,'Pin',_,_).
+SelectStoredRecord(R) :- Have(R), h('k').
+`)
+	for _, distinct := range []int{1, 64} {
+		o := sweep.Options{DistinctQueries: distinct}
+		rec := explained(t, load(t, exampleRoot()), []*program.Program{p}, o, 1)[0]
+		if f := rec.Modules[0].Failures[0].Failed.Failures[0].Failed; f.Number != 3 || *f.Counted != 1 {
+			t.Errorf("with %d searches: %s: %s", distinct, f.Literal, f.Says)
+		}
+	}
+}
