@@ -16,8 +16,7 @@ type countStep struct {
 	counter   counter
 	key       []operand
 	known     *tally // a cache, emptied when it is full
-	verdicts  []bool
-	fresh     block // one binding for each key that has no count yet
+	fresh     block  // one binding for each key that has no count yet
 }
 
 // counter counts the matches for each binding of a block, up to enough.
