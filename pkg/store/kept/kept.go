@@ -90,7 +90,7 @@ func (s *Set) Digest(logDigest [32]byte) [32]byte {
 	h := blake3.New()
 	h.Write(logDigest[:])
 	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(s.boundary)))
-	h.Write(s.Bitmap())
+	_ = s.writeBitmap(h) // a hash never fails to take bytes
 	var out [32]byte
 	h.Sum(out[:0])
 	return out
@@ -103,5 +103,5 @@ func (s *Set) Bitmap() []byte {
 	for _, w := range s.words {
 		b = binary.LittleEndian.AppendUint64(b, w)
 	}
-	return b[:(uint64(s.boundary)+7)/8]
+	return b[:bitmapLen(s.boundary)]
 }
