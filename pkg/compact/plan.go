@@ -5,8 +5,6 @@ import (
 	"io"
 	"iter"
 
-	"github.com/zeebo/blake3"
-
 	"github.com/lace-store/lace/pkg/compact/format"
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/kept"
@@ -74,7 +72,7 @@ func NewPlan(table *rowlog.Table, set *kept.Set, journal uint64) (*Plan, error) 
 	p.NewEnd = newEnd
 	p.Retained = Count{set.Count(), newEnd}
 	p.Removed = Count{uint64(table.Position()) - set.Count(), table.End() - newEnd}
-	p.Digest = set.Digest(logDigest(table))
+	p.Digest = set.Digest(table.Digest(table.Position()))
 	return p, nil
 }
 
@@ -109,17 +107,4 @@ func (p *Plan) writeTo(w io.Writer) error {
 		}
 	}
 	return nil
-}
-
-// logDigest is the BLAKE3 of the encoded rows of a table.
-func logDigest(table *rowlog.Table) [32]byte {
-	h := blake3.New()
-	buf := make([]byte, 0, rowlog.RowLen)
-	for i := range uint64(table.Position()) {
-		buf = table.Row(rowlog.ID(i)).AppendTo(buf[:0])
-		h.Write(buf) // a hash never fails to take bytes
-	}
-	var sum [32]byte
-	h.Sum(sum[:0])
-	return sum
 }

@@ -159,7 +159,7 @@ func (r *run) openPlan(table *rowlog.Table, cursor format.RowIndex) (vfs.File, *
 	r.report.Removed = Count{uint64(h.Boundary) - h.Retained, h.OldEnd - summary.NewEnd}
 	r.report.Moved = summary.Moved
 	if summary.Kept != nil {
-		r.report.Digest = summary.Kept.Digest(logDigest(table))
+		r.report.Digest = summary.Kept.Digest(table.Digest(table.Position()))
 	}
 	return file, rows, nil
 }

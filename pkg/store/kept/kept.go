@@ -86,9 +86,9 @@ func (s *Set) IDs() iter.Seq[store.RecordID] {
 // page compaction.md, kept_digest): BLAKE3 over the BLAKE3 of the first
 // Boundary rows of the record-log, the boundary as little-endian u64, and the
 // ceil(Boundary/8) bytes of the bitmap.
-func (s *Set) Digest(logDigest [32]byte) [32]byte {
+func (s *Set) Digest(rootLog [32]byte) [32]byte {
 	h := blake3.New()
-	h.Write(logDigest[:])
+	h.Write(rootLog[:])
 	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(s.boundary)))
 	_ = s.writeBitmap(h) // a hash never fails to take bytes
 	var out [32]byte

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zeebo/blake3"
 	"pgregory.net/rapid"
 
 	"github.com/lace-store/lace/pkg/store"
@@ -223,6 +224,24 @@ func TestTableAcrossPages(t *testing.T) {
 		}
 		if id, _ := table.Lookup(hashOf(i)); id != ID(uint64(i)) {
 			t.Fatalf("record %d is found at #%d", i, id)
+		}
+	}
+}
+
+// The digest of a prefix is that of the bytes which record-log begins with.
+func TestTableDigest(t *testing.T) {
+	var table Table
+	var log []byte
+	for i := range pageRows + 3 {
+		row := Row{Hash: hashOf(i), Offset: uint64(i), Len: 1}
+		log = row.AppendTo(log)
+		if err := table.Append(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, through := range []int{0, 1, pageRows - 1, pageRows, pageRows + 1, pageRows + 3} {
+		if got, want := table.Digest(store.Position(through)), blake3.Sum256(log[:through*RowLen]); got != want {
+			t.Errorf("through %d: %x, want %x", through, got, want)
 		}
 	}
 }

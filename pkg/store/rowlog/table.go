@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/zeebo/blake3"
+
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/record"
 )
@@ -71,6 +73,24 @@ func (t *Table) Lookup(h record.Hash) (store.RecordID, bool) {
 	}
 	_, id := t.find(h)
 	return id, id != 0
+}
+
+// Digest returns the BLAKE3 of the encoded rows of the ids (0, through], which
+// is what record-log begins with. It identifies a root, as far as that record.
+// through must be at most Position.
+func (t *Table) Digest(through store.Position) [32]byte {
+	if through > t.Position() {
+		panic(fmt.Sprintf("rowlog: digest of %d rows of a table of %d", through, t.count))
+	}
+	h := blake3.New()
+	for left, page := uint64(through)*RowLen, 0; left > 0; page++ {
+		rows := t.pages[page][:min(left, pageBytes)]
+		h.Write(rows) // a hash never fails to take bytes
+		left -= uint64(len(rows))
+	}
+	var sum [32]byte
+	h.Sum(sum[:0])
+	return sum
 }
 
 // find returns the slot that holds h, or the empty slot where it belongs and
