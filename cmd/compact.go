@@ -11,12 +11,11 @@ import (
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/kept"
 	"github.com/lace-store/lace/pkg/store/native"
-	"github.com/lace-store/lace/pkg/sweep"
 )
 
 // compactOptions are the flags of lace compact.
 type compactOptions struct {
-	policies    policyOptions
+	keep        keepOptions
 	guards      guardOptions
 	lock        lockOptions
 	finish      finishOptions
@@ -35,12 +34,14 @@ func (o *carryOptions) addFlags(c *cobra.Command) {
 func newCompactCommand(s *session) *cobra.Command {
 	o := &compactOptions{journalSize: sizeFlag{bytes: compact.DefaultJournalSize}}
 	c := &cobra.Command{
-		Use:   "compact ROOT --policy FILE...",
+		Use:   "compact ROOT (--policy FILE... | --kept FILE)",
 		Short: "Remove what no policy retains, in place",
-		Long: `Compact decides with the policies which records of ROOT stay, moves them
+		Long: `Compact decides with the policies which records of ROOT stay, or takes what a
+preview decided (sweep --save-kept) and applies exactly that. It moves them
 together in place, and gives the freed bytes back to the file system. A root
 whose compaction was interrupted is finished instead, without looking at the
-policies. Nothing is ever asked: a guard that refuses says why and exits 15.`,
+policies or guards. Nothing is ever asked: a guard that refuses says why and
+exits 15.`,
 		Example: "  lace compact /srv/lace --policy keep.lace --policy legal.lace",
 		Args:    rooted,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -49,7 +50,7 @@ policies. Nothing is ever asked: a guard that refuses says why and exits 15.`,
 		},
 	}
 	o.finish.addFlags(c)
-	o.policies.addFlags(c)
+	o.keep.addFlags(c)
 	o.guards.addFlags(c)
 	o.lock.addFlags(c)
 	o.carry.addFlags(c)
@@ -58,11 +59,12 @@ policies. Nothing is ever asked: a guard that refuses says why and exits 15.`,
 	return c
 }
 
-func (o *compactOptions) run(ctx context.Context, s *session, doc *compactDocument) error {
-	prepared, err := o.policies.prepare(s)
+func (o *compactOptions) run(ctx context.Context, s *session, doc *compactDocument) (err error) {
+	keeper, err := o.keep.open(s, doc.Root)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, keeper.close()) }()
 	if err := o.validate(); err != nil {
 		return err
 	}
@@ -72,12 +74,12 @@ func (o *compactOptions) run(ctx context.Context, s *session, doc *compactDocume
 	}
 	var totals *tallies
 	choose := func(ctx context.Context, b store.Backend) (*kept.Set, error) {
-		result, err := sweep.Run(ctx, b, prepared, o.policies.sweepOptions(s))
+		set, _, err := keeper.decide(ctx, b.(*native.Store))
 		if err != nil {
 			return nil, err
 		}
-		totals, err = s.tally(ctx, b, result.Kept)
-		return result.Kept, err
+		totals, err = s.tally(ctx, b, set)
+		return set, err
 	}
 	report, err := native.Compact(ctx, dir, native.CompactOptions{
 		Open:            o.lock.openOptions(s),

@@ -25,13 +25,26 @@ func applyConfig(c *cobra.Command, explicit string) error {
 		return err
 	}
 	var failed error
+	overruled := overruledFlags(c.Flags())
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if failed != nil || f.Changed || !slices.Contains(known, f.Name) || !settings.IsSet(f.Name) {
+		if failed != nil || f.Changed || slices.Contains(overruled, f.Name) || !slices.Contains(known, f.Name) || !settings.IsSet(f.Name) {
 			return
 		}
 		failed = setFlag(c.Flags(), f, settings.Viper)
 	})
 	return failed
+}
+
+// overruledFlags lists the flags that another one on the command line takes the
+// place of: a run that names a kept file does not mean the configured policies.
+func overruledFlags(flags *pflag.FlagSet) []string {
+	switch {
+	case flags.Changed("kept"):
+		return []string{"policy", "param"}
+	case flags.Changed("policy"):
+		return []string{"kept"}
+	}
+	return nil
 }
 
 // setFlag sets one flag from the configuration; a list sets it repeatedly.

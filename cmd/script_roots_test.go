@@ -174,6 +174,18 @@ func damage(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(log, rows, 0o666))
 }
 
+// cut takes bytes off the end of a file: `cut FILE BYTES`.
+func cut(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: cut FILE BYTES")
+	}
+	n, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	info, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), info.Size()-n))
+}
+
 // lock holds a file of a root locked, as another program would have it open:
 // `lock FILE`. unlock gives every lock back.
 func lock(ts *testscript.TestScript, neg bool, args []string) {

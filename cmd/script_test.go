@@ -64,6 +64,7 @@ func TestScript(t *testing.T) {
 			"hostile":   hostile,
 			"digest":    digest,
 			"large":     large,
+			"cut":       cut,
 		},
 	})
 }

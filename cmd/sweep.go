@@ -11,9 +11,10 @@ import (
 
 // sweepCommandOptions are the flags of lace sweep.
 type sweepCommandOptions struct {
-	policies    policyOptions
+	keep        keepOptions
 	lock        lockOptions
 	dryRun      bool
+	saveKept    string
 	minReleased string
 	list        string
 	explain     explainOptions
@@ -22,19 +23,22 @@ type sweepCommandOptions struct {
 func newSweepCommand(s *session) *cobra.Command {
 	o := &sweepCommandOptions{}
 	c := &cobra.Command{
-		Use:   "sweep ROOT --policy FILE... --dry-run",
+		Use:   "sweep ROOT (--policy FILE... | --kept FILE) (--dry-run | --save-kept FILE)",
 		Short: "Preview what would stay and what would go",
 		Long: `Sweep evaluates the policies as compact does and says what a compaction would
-retain and remove. It writes nothing, and works on a read-only mount.`,
+retain and remove. It writes nothing into the root, and works on a read-only
+mount. --save-kept writes the decision to a file of its own, which compact --kept
+applies exactly, as long as the root has not changed.`,
 		Args: rooted,
 		RunE: func(c *cobra.Command, args []string) error {
 			doc, err := o.run(c.Context(), s, args[0])
 			return s.emit(doc, err)
 		},
 	}
-	o.policies.addFlags(c)
+	o.keep.addFlags(c)
 	o.lock.addFlags(c)
-	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say that this is a preview; required")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say that this is a preview; required without --save-kept")
+	c.Flags().StringVar(&o.saveKept, "save-kept", "", "write what stays to this `FILE` outside of the root, for compact --kept")
 	c.Flags().StringVar(&o.minReleased, "min-released", "", "exit 17 when less than this `SIZE|P%` would be released")
 	o.explain.addFlags(c)
 	c.Flags().StringVar(&o.list, "list", "", "list the `retained or removed` records, a line each")
@@ -43,8 +47,12 @@ retain and remove. It writes nothing, and works on a read-only mount.`,
 
 func (o *sweepCommandOptions) validate() error {
 	switch {
-	case !o.dryRun:
-		return &usageError{errors.New("sweep only previews: say --dry-run (lace compact removes)")}
+	case !o.dryRun && o.saveKept == "":
+		return &usageError{errors.New("sweep only previews: say --dry-run or --save-kept FILE (lace compact removes)")}
+	case o.saveKept != "" && o.keep.kept != "":
+		return &usageError{errors.New("--save-kept and --kept: what is applied from a file is saved already")}
+	case len(o.explain.records) > 0 && o.keep.kept != "":
+		return &usageError{errors.New("--explain and --kept: a kept file does not say why; explain with the policies")}
 	case o.list != "" && o.list != "retained" && o.list != "removed":
 		return &usageError{fmt.Errorf("--list %q: want retained or removed", o.list)}
 	}

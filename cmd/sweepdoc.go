@@ -41,6 +41,7 @@ type sweepDocument struct {
 	Retained   countBody    `json:"retained"`
 	Removed    countBody    `json:"removed"`
 	KeptDigest string       `json:"kept_digest"`
+	SavedKept  string       `json:"saved_kept,omitempty"`
 	Modules    []moduleBody `json:"modules"`
 	Records    []recordBody `json:"records,omitempty"`
 	// Explanations are documented in docs/policies.md.
@@ -66,6 +67,9 @@ func (d *sweepDocument) text(w io.Writer) {
 		fmt.Fprintf(w, "  %-13s %s (work %s of %s)\n", "", ui.Quote(m.File), ui.Count(m.Work.Used), ui.Count(m.Work.Allowed))
 	}
 	fmt.Fprintf(w, "  %-13s %s\n", "kept digest", d.KeptDigest)
+	if d.SavedKept != "" {
+		fmt.Fprintf(w, "  %-13s %s\n", "saved to", ui.Quote(d.SavedKept))
+	}
 	for _, r := range d.Records {
 		fmt.Fprintf(w, "#%d %s\n", r.ID, r.Hash)
 	}

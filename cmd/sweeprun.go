@@ -8,22 +8,29 @@ import (
 	"github.com/lace-store/lace/pkg/compact"
 	"github.com/lace-store/lace/pkg/mmap"
 	"github.com/lace-store/lace/pkg/policy"
+	"github.com/lace-store/lace/pkg/store/kept"
 	"github.com/lace-store/lace/pkg/store/native"
 	"github.com/lace-store/lace/pkg/sweep"
 )
 
-func (o *sweepCommandOptions) run(ctx context.Context, s *session, root string) (document, error) {
+func (o *sweepCommandOptions) run(ctx context.Context, s *session, root string) (_ document, err error) {
 	doc := &sweepDocument{head: newHead("sweep", root), Modules: []moduleBody{}, list: o.list}
 	if err := o.validate(); err != nil {
 		return doc, err
 	}
-	prepared, err := o.policies.prepare(s)
+	keeper, err := o.keep.open(s, root)
 	if err != nil {
 		return doc, err
 	}
+	defer func() { err = errors.Join(err, keeper.close()) }()
 	dir, err := s.resolveRoot(root, o.lock)
 	if err != nil {
 		return doc, err
+	}
+	if o.saveKept != "" {
+		if err := checkKeptPlace(s.fs, dir, o.saveKept); err != nil {
+			return doc, err
+		}
 	}
 	open := o.lock.openOptions(s)
 	open.ReadOnly = true
@@ -32,8 +39,8 @@ func (o *sweepCommandOptions) run(ctx context.Context, s *session, root string) 
 		return doc, err
 	}
 	doc.Profile = "native"
-	p := &preview{s: s, o: o, b: b, prepared: prepared, doc: doc}
-	if err = errors.Join(mmap.Guard(func() error { return p.run(ctx) }), b.Close()); err != nil {
+	p := &preview{s: s, o: o, b: b, prepared: keeper.prepared, doc: doc}
+	if err = errors.Join(mmap.Guard(func() error { return p.run(ctx, keeper) }), b.Close()); err != nil {
 		return doc, err
 	}
 	return doc, o.judge(doc)
@@ -44,21 +51,27 @@ type preview struct {
 	s        *session
 	o        *sweepCommandOptions
 	b        *native.Store
-	prepared *policy.Prepared
-	result   *sweep.Result
+	prepared *policy.Prepared // nil with --kept
+	result   *sweep.Result    // nil with --kept
+	set      *kept.Set
 	doc      *sweepDocument
 }
 
-// run decides and goes through the steps; each needs the root open.
-func (p *preview) run(ctx context.Context) error {
+// run decides and goes through the steps; each needs the root open. The kept
+// set is saved last, so that a run that fails leaves none.
+func (p *preview) run(ctx context.Context, k *keeper) error {
 	err := p.o.explain.find(p.b.Table())
 	if err != nil {
 		return err
 	}
-	if p.result, err = sweep.Run(ctx, p.b, p.prepared, p.o.policies.sweepOptions(p.s)); err != nil {
+	if p.set, p.result, err = k.decide(ctx, p.b); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{p.totals, p.modules, p.records, p.explain} {
+	steps := []func(context.Context) error{p.totals, p.records}
+	if p.result != nil {
+		steps = append(steps, p.modules, p.explain, p.save)
+	}
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -68,15 +81,15 @@ func (p *preview) run(ctx context.Context) error {
 
 // totals counts what stays and what goes.
 func (p *preview) totals(ctx context.Context) error {
-	totals, err := p.s.tally(ctx, p.b, p.result.Kept)
+	totals, err := p.s.tally(ctx, p.b, p.set)
 	if err != nil {
 		return err
 	}
-	plan, err := compact.NewPlan(p.b.Table(), p.result.Kept, compact.DefaultJournalSize)
+	plan, err := compact.NewPlan(p.b.Table(), p.set, compact.DefaultJournalSize)
 	if err != nil {
 		return err
 	}
-	p.doc.Boundary = uint64(p.result.Report.Boundary)
+	p.doc.Boundary = uint64(p.set.Boundary())
 	p.doc.Retained, p.doc.Removed = totalBody(totals.retained), totalBody(totals.removed)
 	p.doc.KeptDigest = hex.EncodeToString(plan.Digest[:])
 	return nil
@@ -103,9 +116,21 @@ func (p *preview) records(context.Context) error {
 		return nil
 	}
 	for i := range p.doc.Boundary {
-		if id := idOf(i); p.result.Kept.Has(id) == (p.o.list == "retained") {
+		if id := idOf(i); p.set.Has(id) == (p.o.list == "retained") {
 			p.doc.Records = append(p.doc.Records, recordBody{uint64(id), p.b.Table().Hash(id).String()})
 		}
 	}
+	return nil
+}
+
+// save writes the kept file.
+func (p *preview) save(context.Context) error {
+	if p.o.saveKept == "" {
+		return nil
+	}
+	if err := saveKept(p.s.fs, p.o.saveKept, p.set, p.b.Table(), p.prepared.Digest); err != nil {
+		return err
+	}
+	p.doc.SavedKept = p.o.saveKept
 	return nil
 }
