@@ -2,6 +2,7 @@
 package docs_test
 
 import (
+	"bytes"
 	"encoding/hex"
 	"os"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/index"
+	"github.com/lace-store/lace/pkg/store/kept"
 	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
@@ -67,5 +69,25 @@ func TestExamplePostingList(t *testing.T) {
 	list.Each(func(id store.RecordID) bool { ids = append(ids, id); return true })
 	if !slices.Equal(ids, []store.RecordID{1, 3}) || list.CheckedThrough() != 4 {
 		t.Errorf("ids %v through %d, want [1 3] through 4", ids, list.CheckedThrough())
+	}
+}
+
+func TestExampleKeptFile(t *testing.T) {
+	encoded := example(t, "kept")
+	f, err := kept.NewReader(bytes.NewReader(encoded))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := f.Set()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rootLog := [32]byte(bytes.Repeat([]byte{1}, 32))
+	if f.Header.RootLog != rootLog || set.Boundary() != 4 || !slices.Equal(slices.Collect(set.IDs()), []store.RecordID{1, 3}) {
+		t.Errorf("header %+v, ids %v", f.Header, slices.Collect(set.IDs()))
+	}
+	var again bytes.Buffer
+	if err := set.WriteFile(&again, rootLog, f.Header.Policies); err != nil || !slices.Equal(again.Bytes(), encoded) {
+		t.Errorf("the set is written as %x (%v)", again.Bytes(), err)
 	}
 }
