@@ -44,7 +44,7 @@ type sweepDocument struct {
 	SavedKept  string       `json:"saved_kept,omitempty"`
 	Modules    []moduleBody `json:"modules"`
 	Records    []recordBody `json:"records,omitempty"`
-	// Explanations are documented in docs/policies.md.
+	// Explanations are documented in docs/explain.md.
 	Explanations []explain.Record `json:"explanations,omitempty"`
 	list         string
 }
