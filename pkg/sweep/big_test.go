@@ -42,7 +42,7 @@ var bigPolicies = []struct{ name, text string }{
 }
 
 // bigRoot fills a store with records of about 500 bytes.
-func bigRoot(t *testing.T, n int) *memory.Store {
+func bigRoot(t testing.TB, n int) *memory.Store {
 	s := memory.New()
 	rng := rand.New(rand.NewPCG(1, 1))
 	hashes := make([]record.Hash, 0, n)
