@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ type policyOptions struct {
 	params          []string
 	windowRecords   uint64
 	maxRelationRows uint64
+	jobs            int
 }
 
 func (o *policyOptions) addFlags(c *cobra.Command) {
@@ -28,12 +30,16 @@ func (o *policyOptions) addFlags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&o.params, "param", nil, "`NAME=VALUE` for Param(NAME, ...); tai:now, tai:-90d and tai:<RFC 3339> become TAI text")
 	c.Flags().Uint64Var(&o.windowRecords, "window-records", 0, "records decided at a time (0: the standard 1048576)")
 	c.Flags().Uint64Var(&o.maxRelationRows, "max-relation-rows", 0, "derived rows a relation may have (0: the standard 1048576)")
+	c.Flags().IntVar(&o.jobs, "jobs", 0, "windows and policies evaluated at a time, which memory grows with (0: one per processor)")
 }
 
 // prepare reads and checks the policies. Warnings go to stderr.
 func (o *policyOptions) prepare(s *session) (*policy.Prepared, error) {
 	if len(o.files) == 0 {
 		return nil, &usageError{fmt.Errorf("no policy: name at least one with --policy FILE")}
+	}
+	if o.jobs < 0 {
+		return nil, &usageError{fmt.Errorf("--jobs %d: want a number that is not negative", o.jobs)}
 	}
 	params, err := parseParams(o.params, s)
 	if err != nil {
@@ -138,9 +144,14 @@ func parseParams(pairs []string, s *session) (map[string]string, error) {
 
 // sweepOptions turns the flags into limits of the sweep, with progress.
 func (o *policyOptions) sweepOptions(s *session) sweep.Options {
+	jobs := o.jobs
+	if jobs == 0 {
+		jobs = runtime.GOMAXPROCS(0)
+	}
 	return sweep.Options{
 		WindowRecords:   o.windowRecords,
 		MaxRelationRows: o.maxRelationRows,
+		Jobs:            jobs,
 		Progress: func(done, total uint64) {
 			s.progress.Update("sweep", done, total, "records")
 		},

@@ -15,6 +15,7 @@ type sweepCommandOptions struct {
 	lock        lockOptions
 	dryRun      bool
 	saveKept    string
+	verbose     bool
 	minReleased string
 	list        string
 	explain     explainOptions
@@ -39,6 +40,7 @@ applies exactly, as long as the root has not changed.`,
 	o.lock.addFlags(c)
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say that this is a preview; required without --save-kept")
 	c.Flags().StringVar(&o.saveKept, "save-kept", "", "write what stays to this `FILE` outside of the root, for compact --kept")
+	c.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "say what each window took: work, records read, rows of relations")
 	c.Flags().StringVar(&o.minReleased, "min-released", "", "exit 17 when less than this `SIZE|P%` would be released")
 	o.explain.addFlags(c)
 	c.Flags().StringVar(&o.list, "list", "", "list the `retained or removed` records, a line each")

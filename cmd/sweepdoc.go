@@ -6,7 +6,6 @@ import (
 
 	"github.com/lace-store/lace/cmd/internal/ui"
 	"github.com/lace-store/lace/pkg/store/kept"
-	"github.com/lace-store/lace/pkg/sweep"
 	"github.com/lace-store/lace/pkg/sweep/explain"
 )
 
@@ -15,17 +14,7 @@ type moduleBody struct {
 	File     string    `json:"file"`
 	Digest   string    `json:"digest"`
 	Retained countBody `json:"retained"`
-	Work     workBody  `json:"work"`
-}
-
-// workBody is the work of the dearest window of a policy.
-type workBody struct {
-	Used    uint64 `json:"used"`
-	Allowed uint64 `json:"allowed"`
-}
-
-func newWorkBody(m sweep.ModuleReport) workBody {
-	return workBody{Used: m.WorkUsed(), Allowed: m.WorkAllowed}
+	costBody
 }
 
 // recordBody is one record of a list.
@@ -46,7 +35,10 @@ type sweepDocument struct {
 	Records    []recordBody `json:"records,omitempty"`
 	// Explanations are documented in docs/explain.md.
 	Explanations []explain.Record `json:"explanations,omitempty"`
-	list         string
+	// Postings are the lists that the store made for the sweep.
+	Postings *postingsBody `json:"postings,omitempty"`
+	list     string
+	verbose  bool // the text has the cost of every window
 }
 
 func totalBody(t kept.Total) countBody {
@@ -64,7 +56,7 @@ func (d *sweepDocument) text(w io.Writer) {
 	}
 	for _, m := range d.Modules {
 		line("by policy", m.Retained)
-		fmt.Fprintf(w, "  %-13s %s (work %s of %s)\n", "", ui.Quote(m.File), ui.Count(m.Work.Used), ui.Count(m.Work.Allowed))
+		m.costBody.text(w, m.File, d.verbose)
 	}
 	fmt.Fprintf(w, "  %-13s %s\n", "kept digest", d.KeptDigest)
 	if d.SavedKept != "" {

@@ -14,7 +14,7 @@ import (
 )
 
 func (o *sweepCommandOptions) run(ctx context.Context, s *session, root string) (_ document, err error) {
-	doc := &sweepDocument{head: newHead("sweep", root), Modules: []moduleBody{}, list: o.list}
+	doc := &sweepDocument{head: newHead("sweep", root), Modules: []moduleBody{}, list: o.list, verbose: o.verbose}
 	if err := o.validate(); err != nil {
 		return doc, err
 	}
@@ -97,6 +97,7 @@ func (p *preview) totals(ctx context.Context) error {
 
 // modules counts what each policy retains, and what that took.
 func (p *preview) modules(ctx context.Context) error {
+	p.doc.Postings = newPostingsBody(p.b.ListStats())
 	for i, m := range p.result.Report.Modules {
 		of, err := p.s.tally(ctx, p.b, m.Kept)
 		if err != nil {
@@ -104,7 +105,7 @@ func (p *preview) modules(ctx context.Context) error {
 		}
 		p.doc.Modules = append(p.doc.Modules, moduleBody{
 			File: m.File, Digest: hex.EncodeToString(p.prepared.Modules[i].Digest[:]),
-			Retained: totalBody(of.retained), Work: newWorkBody(m),
+			Retained: totalBody(of.retained), costBody: newCostBody(m),
 		})
 	}
 	return nil

@@ -69,7 +69,7 @@ func (o Options) validate() error {
 		{"PageRows", o.PageRows, 1 << 20},
 		{"BlockBindings", o.BlockBindings, 1 << 20},
 		{"DistinctQueries", o.DistinctQueries, 1 << 20},
-		{"Jobs", o.Jobs, 1 << 10},
+		{"Jobs", o.Jobs, 1 << 20},
 	} {
 		if f.value < 0 || f.value > f.most {
 			return &store.Error{Kind: store.Integration, Doing: "sweep", Where: f.name,

@@ -76,6 +76,9 @@ func (s *Store) openIndex(opts Options) {
 // of all of them are built in one pass.
 func (s *Store) Expect(queries ...store.Query) { s.lists.Expect(queries...) }
 
+// ListStats returns what the posting lists have done so far.
+func (s *Store) ListStats() index.Stats { return s.lists.Stats() }
+
 // Execute implements store.Backend.
 func (s *Store) Execute(op store.Op) (store.Result, error) {
 	if s.closed {
