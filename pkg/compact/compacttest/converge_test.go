@@ -58,7 +58,9 @@ func TestRepeatedKillsConverge(t *testing.T) {
 		if most := single + single/10 + kills*again; total > most {
 			t.Errorf("shape %d: %d bytes written with %d kills, want at most %d (one run: %d)", seed, total, kills, most, single)
 		}
-		finishes(t, s, fsys, "after kills")
+		if err := finishes(s, fsys); err != nil {
+			t.Errorf("after kills: %v", err)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package compacttest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -61,16 +62,8 @@ func TestEveryCallFails(t *testing.T) {
 		for _, a := range attempts(s) {
 			for _, after := range []bool{false, true} {
 				t.Run(a.name, func(t *testing.T) {
-					calls := faultfs.New(a.start(t), compacttest.Dir)
-					if _, err := compacttest.Adopt(compacttest.Plain{}, s, nil).Step(calls); err != nil {
-						t.Fatal(err)
-					}
-					for k := 1; k <= calls.Count(faultfs.All); k++ {
-						call := calls.Calls(faultfs.All)[k-1]
-						if call.Err != nil && !errors.Is(call.Err, vfs.ErrUnsupported) {
-							continue // an absent file: failing to find it is a fault of another call
-						}
-						failCall(t, s, a.start(t), call, k, after)
+					for _, err := range everyCallFails(t, s, a, after, nil) {
+						t.Error(err)
 					}
 				})
 			}
@@ -78,43 +71,59 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
-func failCall(t *testing.T, s *compacttest.Shape, base *crashfs.FS, call faultfs.Call, k int, after bool) {
+// everyCallFails returns what is wrong with the runs in which one call failed.
+// wrap, unless nil, is put around the file system that fails.
+func everyCallFails(t *testing.T, s *compacttest.Shape, a attempt, after bool, wrap func(vfs.FS) vfs.FS) (wrong []error) {
 	t.Helper()
-	fsys := faultfs.New(base, compacttest.Dir)
-	fault := fsys.Inject(faultfs.Fault{Match: faultfs.All, At: k, Err: syscall.EIO, After: after, Short: 7})
-	_, err := compacttest.Adopt(compacttest.Plain{}, s, nil).Step(fsys)
-	if fault.Fired() == 0 {
-		t.Fatalf("call %d (%s): the fault did not fire", k, call)
+	if wrap == nil {
+		wrap = func(fsys vfs.FS) vfs.FS { return fsys }
 	}
-	if !errors.Is(err, syscall.EIO) {
-		if call.Op == faultfs.DropCache && err == nil {
-			return // advice
+	calls := faultfs.New(a.start(t), compacttest.Dir)
+	if _, err := compacttest.Adopt(compacttest.Plain{}, s, nil).Step(wrap(calls)); err != nil {
+		t.Fatal(err)
+	}
+	for k, call := range calls.Calls(faultfs.All) {
+		if call.Err != nil && !errors.Is(call.Err, vfs.ErrUnsupported) {
+			continue // an absent file: failing to find it is a fault of another call
 		}
-		t.Fatalf("call %d (%s) fails, and the run says %v", k, call, err)
+		fault := faultfs.Fault{Match: faultfs.All, At: k + 1, Err: syscall.EIO, After: after, Short: 7}
+		if err := failCall(s, a.start(t), call, fault, wrap); err != nil {
+			wrong = append(wrong, fmt.Errorf("call %d (%s) fails (after it took effect: %v): %w", k+1, call, after, err))
+		}
+	}
+	return wrong
+}
+
+func failCall(s *compacttest.Shape, base *crashfs.FS, call faultfs.Call, injected faultfs.Fault, wrap func(vfs.FS) vfs.FS) error {
+	fsys := faultfs.New(base, compacttest.Dir)
+	fault := fsys.Inject(injected)
+	_, err := compacttest.Adopt(compacttest.Plain{}, s, nil).Step(wrap(fsys))
+	if fault.Fired() == 0 {
+		return errors.New("the fault did not fire")
+	}
+	if !errors.Is(err, injected.Err) {
+		if call.Op == faultfs.DropCache && err == nil {
+			return nil // advice
+		}
+		return fmt.Errorf("the run says %v", err)
 	}
 	if leaks := fsys.Leaks(); len(leaks) > 0 {
-		t.Errorf("call %d (%s) fails, and leaks %q", k, call, leaks)
+		return fmt.Errorf("leaks %q", leaks)
 	}
 	if call.Op == faultfs.Sync || call.Op == faultfs.SyncDir {
-		for _, later := range fsys.Calls(faultfs.All)[k:] {
+		for _, later := range fsys.Calls(faultfs.All)[injected.At:] {
 			if later.Op == call.Op && later.Path == call.Path {
-				t.Errorf("call %d (%s) failed and is retried", k, call)
+				return errors.New("it is retried")
 			}
 		}
 	}
-	finishes(t, s, base.Clone(), call.String())
+	return finishes(s, base.Clone())
 }
 
 // finishes resumes, or compacts, and checks the new root.
-func finishes(t *testing.T, s *compacttest.Shape, fsys *crashfs.FS, why string) {
-	t.Helper()
+func finishes(s *compacttest.Shape, fsys *crashfs.FS) error {
 	h := compacttest.Adopt(compacttest.Plain{}, s, fsys)
-	if err := h.CheckOpen(); err != nil {
-		t.Errorf("%s: %v", why, err)
-	}
-	if err := h.Finish(); err != nil {
-		t.Errorf("%s: %v", why, err)
-	}
+	return errors.Join(h.CheckOpen(), h.Finish())
 }
 
 // roomy is a file system that claims more space than it has.
@@ -152,7 +161,9 @@ func TestDiskFull(t *testing.T) {
 			if err := after.Remove("/ballast"); err != nil {
 				t.Fatal(err)
 			}
-			finishes(t, s, after, "full disk")
+			if err := finishes(s, after); err != nil {
+				t.Errorf("full disk: %v", err)
+			}
 		}
 	}
 	for _, name := range []string{root.Plan, root.State, root.Journal} {
@@ -245,7 +256,9 @@ func TestStopOnRequest(t *testing.T) {
 			if _, err := fsys.Stat(filepath.Join(compacttest.Dir, root.Plan)); after == 0 && !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("shape %d: stopped before the start, and there is a plan (%v)", seed, err)
 			}
-			finishes(t, s, fsys.Clone(), "stopped")
+			if err := finishes(s, fsys.Clone()); err != nil {
+				t.Errorf("stopped: %v", err)
+			}
 		}
 	}
 	if stopped < 20 {

@@ -32,6 +32,8 @@ type History struct {
 	// mayFail says that a write-back failed unheard: the next sync of that file
 	// reports it, which ends one more run.
 	mayFail bool
+	// onlyLosses is Options.OnlyLosses.
+	onlyLosses bool
 	// shutDown says that the last event was a failed sync of a directory.
 	shutDown bool
 }
@@ -114,6 +116,8 @@ func (h *History) Strike(e Event) (hit bool, err error) {
 	h.fs = fsys
 	hit = fsys.Crashed() || fsys.SyncFailed()
 	switch {
+	case hit && err == nil && h.onlyLosses && fsys.SyncFailed():
+		return true, h.checkFinished()
 	case hit && err == nil:
 		return true, fmt.Errorf("the run ended well (%s) although it was struck", report.Outcome)
 	case !hit && err != nil && !h.mayFail:
@@ -239,6 +243,10 @@ func (h *History) checkFinished() error {
 func (h *History) checkReport(r compact.Report) error {
 	if r.Outcome == compact.NothingToDo { // the compaction was done before
 		return nil
+	}
+	if len(r.TrustedRows) > 0 && !h.lied() && !h.onlyLosses {
+		// What destinations alone can prove is a last resort after a lying cache.
+		return fmt.Errorf("rows %v were taken from their new place although the disk was honest", r.TrustedRows)
 	}
 	s := h.shape
 	want := compact.Report{

@@ -32,9 +32,29 @@ type Options struct {
 	// Random is how many random survivors are tried at each power cut, besides
 	// nothing, everything, each thing lost alone and each kept alone.
 	Random int
+	// EverySecond cuts the power at every call of the resume after a kill, not
+	// only at a sample of them.
+	EverySecond bool
 	// Wrap, unless nil, is put around the file system that the subject sees.
 	Wrap func(vfs.FS) vfs.FS
+	// OnlyLosses passes over runs that end well although a sync failed, so that
+	// a mutant which ignores that is caught by what it loses.
+	OnlyLosses bool
 }
+
+// Failure is a state in which something is wrong.
+type Failure struct {
+	State State
+	Err   error
+}
+
+// Error names what is wrong and the state that replays it.
+func (f *Failure) Error() string {
+	return fmt.Sprintf("%v\n%s='%s'", f.Err, StateVariable, f.State)
+}
+
+// Unwrap returns what is wrong.
+func (f *Failure) Unwrap() error { return f.Err }
 
 // matrix tries states until it has tried enough.
 type matrix struct {
@@ -45,8 +65,8 @@ type matrix struct {
 }
 
 // Run tries every call of one shape after the other until the number of states
-// is reached, and returns the first failure: an error with the state that
-// replays it. Besides the first event of every call, it tries second and third
+// is reached, and returns the first failure: a *Failure, unless a shape cannot
+// even be built. Besides the first event of every call, it tries second and third
 // events during the resume for a sample.
 func Run(subject Subject, opts Options) (tried int, err error) {
 	m := &matrix{subject: subject, opts: opts, random: rand.New(rand.NewPCG(1, 2))}
@@ -107,7 +127,7 @@ func failed(h History, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%w\n%s='%s'", err, StateVariable, h.State())
+	return &Failure{h.State(), err}
 }
 
 // shape strikes at every call of the first run.
@@ -116,6 +136,7 @@ func (m *matrix) shape(s *Shape) error {
 	if err != nil {
 		return err
 	}
+	h.onlyLosses = m.opts.OnlyLosses
 	calls, err := h.Calls()
 	if err != nil {
 		return failed(h, err)
@@ -145,6 +166,29 @@ func (m *matrix) strikes(h History, at int) error {
 	}
 	for _, e := range events {
 		if err := m.follow(h, e); err != nil {
+			return err
+		}
+	}
+	if m.opts.EverySecond {
+		return m.second(h, at)
+	}
+	return nil
+}
+
+// second kills at one call, and cuts the power at every call of the resume.
+func (m *matrix) second(h History, at int) error {
+	if hit, err := h.Strike(Event{Kind: Kill, At: at}); err != nil || !hit {
+		return failed(h, err)
+	}
+	if err := h.Settle(); err != nil {
+		return failed(h, err)
+	}
+	calls, err := h.Calls()
+	if err != nil {
+		return failed(h, err)
+	}
+	for second := 1; second <= calls && m.tried < m.opts.States; second++ {
+		if err := m.power(h, second); err != nil {
 			return err
 		}
 	}

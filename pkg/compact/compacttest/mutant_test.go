@@ -1,103 +1,155 @@
 package compacttest_test
 
 import (
-	"path/filepath"
+	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/lace-store/lace/pkg/compact/compacttest"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/vfs"
+	"github.com/lace-store/lace/pkg/store/vfs/crashfs"
+	"github.com/lace-store/lace/pkg/store/vfs/faultfs"
 )
 
-// forgetful is a file system that reports success for the calls it leaves out.
-// A protocol that misses a call looks the same to a crash.
-type forgetful struct {
-	vfs.FS
-	omit func(call, name, last string) bool
-	last string // the last change of an entry, as "rename compaction-plan"
+// planted is a wrong protocol and the test that must catch it. catch returns
+// what that test found, and what kind of fault showed it.
+type planted struct {
+	name, breaks string
+	catch        func(*testing.T) (kind string, found error)
 }
 
-func (f *forgetful) Remove(path string) error {
-	err := f.FS.Remove(path)
-	if err == nil {
-		f.last = "remove " + filepath.Base(path)
-	}
-	return err
-}
-
-func (f *forgetful) Rename(oldPath, newPath string) error {
-	f.last = "rename " + filepath.Base(newPath)
-	return f.FS.Rename(oldPath, newPath)
-}
-
-func (f *forgetful) SyncDir(path string) error {
-	last := f.last
-	f.last = ""
-	if f.omit("syncdir", filepath.Base(path), last) {
-		return nil
-	}
-	return f.FS.SyncDir(path)
-}
-
-func (f *forgetful) OpenFile(path string, mode vfs.Mode) (vfs.File, error) {
-	file, err := f.FS.OpenFile(path, mode)
-	if err != nil {
-		return nil, err
-	}
-	return &forgetfulFile{file, f, filepath.Base(path)}, nil
-}
-
-type forgetfulFile struct {
-	vfs.File
-	fs   *forgetful
-	name string
-}
-
-func (f *forgetfulFile) Sync() error {
-	if f.fs.omit("sync", f.name, "") {
-		return nil
-	}
-	return f.File.Sync()
-}
-
-// TestMatrixCatchesOmissions plants protocols that miss one call. A matrix
-// that passes them proves nothing about the real one.
-func TestMatrixCatchesOmissions(t *testing.T) {
+// TestMutants plants wrong protocols, each of which a test must catch, and
+// compares with the table in docs/testing.md (-update rewrites it). A test that
+// passes them proves nothing about the right protocol.
+func TestMutants(t *testing.T) {
 	if underRace {
 		t.Skip("takes minutes under the race detector, and has one goroutine")
 	}
-	sync := func(name string) func(string, string, string) bool {
-		return func(call, at, _ string) bool { return call == "sync" && at == name }
-	}
-	syncDir := func(after string) func(string, string, string) bool {
-		return func(call, _, last string) bool { return call == "syncdir" && last == after }
-	}
-	// Only one state in ten thousand has the cut that needs a durable state, so
-	// that mutant starts where it is.
-	first := map[string]uint64{"directory not synced after state": 98}
-	for name, omit := range map[string]func(call, name, last string) bool{
-		"plan not synced":                    sync(root.Plan + vfs.TempSuffix),
-		"state not synced":                   sync(root.State + vfs.TempSuffix),
-		"journal not synced":                 sync(root.Journal + vfs.TempSuffix),
-		"record-log not synced":              sync(root.RecordLog + vfs.TempSuffix),
-		"arena not synced":                   sync(root.Records),
-		"directory not synced after plan":    syncDir("rename " + root.Plan),
-		"directory not synced after state":   syncDir("rename " + root.State),
-		"directory not synced after journal": syncDir("rename " + root.Journal),
-		"directory not synced after log":     syncDir("rename " + root.RecordLog),
-		"directory not synced without state": syncDir("remove " + root.State),
-		"directory not synced without plan":  syncDir("remove " + root.Plan),
-		"directory not synced at the start":  syncDir(""),
-		"nothing synced":                     func(call, _, _ string) bool { return strings.HasPrefix(call, "sync") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			wrap := func(fsys vfs.FS) vfs.FS { return &forgetful{FS: fsys, omit: omit} }
-			tried, err := compacttest.Run(compacttest.Plain{}, compacttest.Options{States: 20_000, Random: 4, Stride: 5, First: first[name], Wrap: wrap})
-			if err == nil {
-				t.Fatalf("not caught by %d states", tried)
+	var table strings.Builder
+	for _, p := range allPlanted() {
+		ok := t.Run(p.name, func(t *testing.T) {
+			kind, found := p.catch(t)
+			if found == nil {
+				t.Fatalf("not caught (%s)", kind)
 			}
-			t.Logf("caught after %d states: %v", tried, err)
+			t.Logf("caught by %s: %v", kind, found)
+			fmt.Fprintf(&table, "| %s | %s | %s |\n", p.name, p.breaks, kind)
 		})
+		if !ok {
+			return
+		}
 	}
+	t.Logf("the mutants:\n%s", table.String())
+	if err := compacttest.CheckTable("../../../docs/testing.md", "compaction", table.String(), *update); err != nil && os.Getenv(compacttest.StatesVariable) == "" {
+		t.Error(err)
+	}
+}
+
+func allPlanted() []planted {
+	var all []planted
+	for _, m := range compacttest.Mutants() {
+		all = append(all, planted{m.Name, m.Breaks, func(*testing.T) (string, error) { return compacttest.Catch(compacttest.Plain{}, m, 20_000) }})
+	}
+	for _, m := range swallowers() {
+		all = append(all, planted{m.Name, m.Breaks, func(t *testing.T) (string, error) { return "failing calls", failingCalls(t, m) }})
+	}
+	return append(all,
+		planted{"damaged journal not mended", "a row is written over its only whole copy", func(t *testing.T) (string, error) {
+			return "damaged files and kills", mendsDamagedJournal(t, compacttest.Mutant{Start: notMended}.Wrap)
+		}},
+		planted{"plan believed unchecked", "a plan is believed only after every check", func(t *testing.T) (string, error) {
+			return "damaged files", damageBelieved(t, compacttest.Careless{BelievePlan: true})
+		}},
+		planted{"files without a state cleared unchecked", "only a whole root may lose its plan", func(t *testing.T) (string, error) {
+			return "damaged files", leftoversCleared(t, compacttest.Careless{ClearUnchecked: true})
+		}},
+	)
+}
+
+// passedOver passes over the failures of one verb.
+func passedOver(op faultfs.Op) func(vfs.FS) compacttest.Tamperer {
+	return func(vfs.FS) compacttest.Tamperer {
+		return func(s compacttest.Step, do func() error) error {
+			if err := do(); s.Op != op {
+				return err
+			}
+			return nil
+		}
+	}
+}
+
+// swallowers are wrong about errors, not about the order of durability.
+func swallowers() []compacttest.Mutant {
+	again := func(vfs.FS) compacttest.Tamperer {
+		return func(s compacttest.Step, do func() error) error {
+			err := do()
+			if err != nil && s.Op == faultfs.SyncDir {
+				err = errors.Join(err, do())
+			}
+			return err
+		}
+	}
+	leaking := func(vfs.FS) compacttest.Tamperer {
+		failed := false
+		return func(s compacttest.Step, do func() error) error {
+			if failed && s.Op == faultfs.Close {
+				return nil
+			}
+			err := do()
+			failed = failed || err != nil
+			return err
+		}
+	}
+	return []compacttest.Mutant{
+		{Name: "failed write passed over", Breaks: "bytes are missing, and the run says it is done", Start: passedOver(faultfs.Write)},
+		{Name: "failed close passed over", Breaks: "a close may be the first to tell of a failed write", Start: passedOver(faultfs.Close)},
+		{Name: "failed removal passed over", Breaks: "a finished root asks for a resume again", Start: passedOver(faultfs.Remove)},
+		{Name: "failed rename passed over", Breaks: "a file is believed replaced that is not", Start: passedOver(faultfs.Rename)},
+		{Name: "failed directory sync tried again", Breaks: "a failed sync is never retried", Start: again},
+		{Name: "files left open after a failure", Breaks: "a lock or a handle outlives the run", Start: leaking},
+	}
+}
+
+func failingCalls(t *testing.T, m compacttest.Mutant) error {
+	t.Helper()
+	s := scripted()
+	whole := attempt{"compact", func(t *testing.T) *crashfs.FS { return built(t, s, s.FS) }}
+	return errors.Join(everyCallFails(t, s, whole, false, m.Wrap)...)
+}
+
+// notMended leaves out the replacement of a live journal before the first
+// write of a resume.
+func notMended(base vfs.FS) compacttest.Tamperer {
+	_, err := base.Stat(at(root.Journal))
+	live := err == nil
+	return func(s compacttest.Step, do func() error) error {
+		if live && s.Is(faultfs.Rename, root.Journal) {
+			live = false
+			return base.Remove(at(root.Journal + vfs.TempSuffix))
+		}
+		live = live && !s.Is(faultfs.Write, root.Records)
+		return do()
+	}
+}
+
+func damageBelieved(t *testing.T, subject compacttest.Subject) error {
+	t.Helper()
+	for _, name := range []string{"another old end", "another hash", "a cursor too far", "an old offset inside a record"} {
+		if err := refusesDamage(t, subject, damages()[name]); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func leftoversCleared(t *testing.T, subject compacttest.Subject) error {
+	t.Helper()
+	s := scripted()
+	fsys := built(t, s, crashfs.Options{})
+	edit(t, fsys, root.Plan, func([]byte) []byte { return []byte("not a plan") })
+	spoil(t, fsys, 100)
+	return refuses(t, subject, s, fsys)
 }

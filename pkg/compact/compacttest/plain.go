@@ -45,16 +45,20 @@ func (p Plain) Build(fsys vfs.FS, dir string, records [][]byte) error {
 	if err := fsys.Mkdir(lists); err != nil {
 		return err
 	}
-	for path, content := range map[string][]byte{
-		filepath.Join(dir, root.RecordLog): log,
-		filepath.Join(dir, root.Records):   append(arena, "residue of a failed write"...),
-		filepath.Join(lists, "x61.ids"):    []byte("old ids"),
+	// In a fixed order: the numbers of the inodes choose what a seed loses.
+	for _, f := range []struct {
+		path    string
+		content []byte
+	}{
+		{filepath.Join(dir, root.RecordLog), log},
+		{filepath.Join(dir, root.Records), append(arena, "residue of a failed write"...)},
+		{filepath.Join(lists, "x61.ids"), []byte("old ids")},
 	} {
-		size := int64(len(content))
-		if filepath.Base(path) == root.Records && !p.Truncate {
+		size := int64(len(f.content))
+		if filepath.Base(f.path) == root.Records && !p.Truncate {
 			size = plainCapacity
 		}
-		if err := writeFile(fsys, path, content, size); err != nil {
+		if err := writeFile(fsys, f.path, f.content, size); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -91,15 +92,15 @@ func atThirdMove(t *testing.T, s *compacttest.Shape) *crashfs.FS {
 	return interrupted(t, s, faultfs.On(faultfs.Sync, root.Records), 3)
 }
 
-// TestDamageIsCorruptStore: whatever an interrupted compaction left that is
-// not exactly what it must be is refused before a byte is written, naming the
-// file.
-func TestDamageIsCorruptStore(t *testing.T) {
+// damage is one file of an interrupted compaction that is not what it must be.
+type damage struct {
+	file   string
+	change func([]byte) []byte // nil removes the file
+}
+
+func damages() map[string]damage {
 	const header, row = format.PlanHeaderLen, format.PlanRowLen
-	for name, c := range map[string]struct {
-		file   string
-		change func([]byte) []byte // nil removes the file
-	}{
+	return map[string]damage{
 		"no plan":                        {root.Plan, nil},
 		"empty plan":                     {root.Plan, cut(0)},
 		"torn plan header":               {root.Plan, cut(header - 1)},
@@ -136,46 +137,68 @@ func TestDamageIsCorruptStore(t *testing.T) {
 		"record-log without its last":    {root.RecordLog, func(b []byte) []byte { return b[:len(b)-64] }},
 		"record-log of another root":     {root.RecordLog, func(b []byte) []byte { return append(b[64:64:64], b[:64*8]...) }},
 		"record-log with another length": {root.RecordLog, flip(63)},
-	} {
+	}
+}
+
+// TestDamageIsCorruptStore: whatever an interrupted compaction left that is
+// not exactly what it must be is refused before a byte is written, naming the
+// file.
+func TestDamageIsCorruptStore(t *testing.T) {
+	for name, d := range damages() {
 		t.Run(name, func(t *testing.T) {
-			s := scripted()
-			fsys := atSecondMove(t, s)
-			if c.change == nil {
-				remove(t, fsys, c.file)
-			} else {
-				edit(t, fsys, c.file, c.change)
+			if err := refusesDamage(t, compacttest.Plain{}, d); err != nil {
+				t.Error(err)
 			}
-			refused(t, s, fsys)
 		})
 	}
 }
 
-// refused resumes and compacts, is refused as CorruptStore, and finds that
-// nothing was written.
+func refusesDamage(t *testing.T, subject compacttest.Subject, d damage) error {
+	t.Helper()
+	s := scripted()
+	fsys := atSecondMove(t, s)
+	if d.change == nil {
+		remove(t, fsys, d.file)
+	} else {
+		edit(t, fsys, d.file, d.change)
+	}
+	return refuses(t, subject, s, fsys)
+}
+
 func refused(t *testing.T, s *compacttest.Shape, base *crashfs.FS) {
+	t.Helper()
+	if err := refuses(t, compacttest.Plain{}, s, base); err != nil {
+		t.Error(err)
+	}
+}
+
+// refuses resumes and compacts, and is an error unless that is CorruptStore
+// both times and nothing was written.
+func refuses(t *testing.T, subject compacttest.Subject, s *compacttest.Shape, base *crashfs.FS) error {
 	t.Helper()
 	for name, run := range map[string]func(vfs.FS) (compact.Report, error){
 		"resume": func(f vfs.FS) (compact.Report, error) {
-			return compacttest.Plain{}.Resume(t.Context(), f, compacttest.Dir, settings(s))
+			return subject.Resume(t.Context(), f, compacttest.Dir, settings(s))
 		},
 		"compact": func(f vfs.FS) (compact.Report, error) {
-			return compacttest.Plain{}.Compact(t.Context(), f, compacttest.Dir, s.Set(), settings(s))
+			return subject.Compact(t.Context(), f, compacttest.Dir, s.Set(), settings(s))
 		},
 	} {
 		fsys := faultfs.New(base.Clone(), compacttest.Dir)
 		report, err := run(fsys)
 		var known *store.Error
 		if !errors.Is(err, store.CorruptStore) || !errors.As(err, &known) {
-			t.Errorf("%s: %+v, %v", name, report, err)
+			return fmt.Errorf("%s: %+v, %w", name, report, err)
 		}
 		changed := func(c faultfs.Call) bool { return faultfs.Changing(c) && c.Op != faultfs.SyncDir }
 		if n := fsys.Count(changed); n > 0 {
-			t.Errorf("%s: %d calls changed something:\n%s", name, n, fsys.Transcript(changed))
+			return fmt.Errorf("%s: %d calls changed something:\n%s", name, n, fsys.Transcript(changed))
 		}
 		if leaks := fsys.Leaks(); len(leaks) > 0 {
-			t.Errorf("%s: leaks %q", name, leaks)
+			return fmt.Errorf("%s: leaks %q", name, leaks)
 		}
 	}
+	return nil
 }
 
 // spoil overwrites bytes of the arena, durably.
@@ -234,7 +257,9 @@ func TestRowsComeFromAnySourceThatVerifies(t *testing.T) {
 				if err != nil || len(report.TrustedRows) != c.trusted {
 					t.Fatalf("trusted rows %v, want %d; %v", report.TrustedRows, c.trusted, err)
 				}
-				finishes(t, s, fsys.Clone(), "resumed")
+				if err := finishes(s, fsys.Clone()); err != nil {
+					t.Errorf("resumed: %v", err)
+				}
 				return
 			}
 			if !errors.Is(err, store.CorruptStore) || !strings.Contains(err.Error(), "plan row") {
@@ -359,6 +384,18 @@ func TestDamagedRecordIsCarried(t *testing.T) {
 // the row's old range, which the row may be about to overwrite itself. A kill
 // at any call of that recovery must still leave a whole copy.
 func TestDamagedJournalIsMended(t *testing.T) {
+	if err := mendsDamagedJournal(t, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// mendsDamagedJournal tries every kill; wrap, unless nil, is put around the
+// file system of the run that is killed.
+func mendsDamagedJournal(t *testing.T, wrap func(vfs.FS) vfs.FS) error {
+	t.Helper()
+	if wrap == nil {
+		wrap = func(fsys vfs.FS) vfs.FS { return fsys }
+	}
 	s := scripted()
 	small := settings(s)
 	small.Run.Buffer = 64 // a row is written in several calls
@@ -395,17 +432,18 @@ func TestDamagedJournalIsMended(t *testing.T) {
 				}
 				return seen >= n
 			}})
-			_, err := compacttest.Plain{}.Resume(t.Context(), first, compacttest.Dir, small)
+			_, err := compacttest.Plain{}.Resume(t.Context(), wrap(first), compacttest.Dir, small)
 			if fired = fault.Fired() > 0; !fired && err != nil {
-				t.Fatal(err)
+				return err
 			}
 			after := fsys.Clone()
 			if _, err := (compacttest.Plain{}).Resume(t.Context(), after, compacttest.Dir, small); err != nil {
-				t.Fatalf("copy that ends at %d damaged, killed at changing call %d: %v", end, n, err)
+				return fmt.Errorf("copy that ends at %d damaged, killed at changing call %d: %w", end, n, err)
 			}
 			if err := (compacttest.Plain{}).Open(t.Context(), after, compacttest.Dir); err != nil {
-				t.Fatalf("killed at changing call %d, then resumed: %v", n, err)
+				return fmt.Errorf("killed at changing call %d, then resumed: %w", n, err)
 			}
 		}
 	}
+	return nil
 }

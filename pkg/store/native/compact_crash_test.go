@@ -112,7 +112,7 @@ func (subject) Open(ctx context.Context, fsys vfs.FS, dir string) (err error) {
 
 // TestCompactionSurvivesCrashes is the crash matrix of this profile.
 func TestCompactionSurvivesCrashes(t *testing.T) {
-	compacttest.Matrix(t, subject{}, compacttest.Options{States: 4_000, Random: 4, Stride: 14})
+	compacttest.Matrix(t, subject{}, compacttest.Options{States: 2_000, Random: 4, Stride: 14})
 }
 
 // TestEveryCallOfACompactionFails lets every call fail once. The error is of
