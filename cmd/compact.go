@@ -11,6 +11,7 @@ import (
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/kept"
 	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/sweep/tally"
 )
 
 // compactOptions are the flags of lace compact.
@@ -72,14 +73,18 @@ func (o *compactOptions) run(ctx context.Context, s *session, doc *compactDocume
 	if err != nil {
 		return err
 	}
-	var totals *tallies
+	var totals *tally.Split
 	choose := func(ctx context.Context, b store.Backend) (*kept.Set, error) {
 		set, _, err := keeper.decide(ctx, b.(*native.Store))
 		if err != nil {
 			return nil, err
 		}
-		totals, err = s.tally(ctx, b, set)
-		return set, err
+		report, err := s.tally(ctx, b, set, tally.Options{})
+		if err != nil {
+			return nil, err
+		}
+		totals = &report.All
+		return set, nil
 	}
 	report, err := native.Compact(ctx, dir, native.CompactOptions{
 		Open:            o.lock.openOptions(s),
@@ -101,17 +106,6 @@ func (o *compactOptions) validate() error {
 		return &usageError{fmt.Errorf("--journal-size %d: want at least %d, one maximum record", o.journalSize.bytes, compact.MinJournalSize)}
 	}
 	return o.guards.validate()
-}
-
-// tally adds up what a kept set retains and removes.
-func (s *session) tally(ctx context.Context, b store.Backend, set *kept.Set) (*tallies, error) {
-	retained, removed, err := kept.Tally(b, set, func(done store.Position) error {
-		if err := ctx.Err(); err != nil {
-			return &store.Error{Kind: store.Interrupted, Doing: "sweep", Found: "stopped; nothing was changed", Err: err}
-		}
-		return nil
-	})
-	return &tallies{retained, removed}, err
 }
 
 // resumeOptions are the flags of lace resume.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/lace-store/lace/cmd/internal/ui"
 	"github.com/lace-store/lace/pkg/compact"
-	"github.com/lace-store/lace/pkg/store/kept"
+	"github.com/lace-store/lace/pkg/sweep/tally"
 )
 
 // countBody is a number of records, their bytes and those of their data.
@@ -46,9 +46,9 @@ func newCompactDocument(command, root string) *compactDocument {
 	return &compactDocument{head: newHead(command, root), Phases: []phaseBody{}}
 }
 
-// fill takes over what the report says. tally is what the sweep counted, nil
+// fill takes over what the report says. t is what the sweep counted, nil
 // when there was none.
-func (d *compactDocument) fill(r compact.Report, t *tallies) {
+func (d *compactDocument) fill(r compact.Report, t *tally.Split) {
 	d.Profile = "native"
 	if r.Outcome != "" {
 		d.Outcome = string(r.Outcome)
@@ -57,7 +57,7 @@ func (d *compactDocument) fill(r compact.Report, t *tallies) {
 	d.Retained = countBody{Records: r.Retained.Records, Bytes: r.Retained.Bytes}
 	d.Removed = countBody{Records: r.Removed.Records, Bytes: r.Removed.Bytes}
 	if t != nil {
-		d.Retained.DataBytes, d.Removed.DataBytes = &t.retained.DataBytes, &t.removed.DataBytes
+		d.Retained.DataBytes, d.Removed.DataBytes = &t.Retained.DataBytes, &t.Removed.DataBytes
 	}
 	if r.Digest != ([32]byte{}) {
 		d.KeptDigest = fmt.Sprintf("%x", r.Digest)
@@ -70,9 +70,6 @@ func (d *compactDocument) fill(r compact.Report, t *tallies) {
 		d.Phases = append(d.Phases, phaseBody{p.Name, p.Seconds})
 	}
 }
-
-// tallies are the totals of a kept set.
-type tallies struct{ retained, removed kept.Total }
 
 func (d *compactDocument) text(w io.Writer) {
 	d.summary(w)

@@ -18,6 +18,7 @@ type sweepCommandOptions struct {
 	verbose     bool
 	minReleased string
 	list        string
+	groupBy     []string
 	explain     explainOptions
 }
 
@@ -43,6 +44,7 @@ applies exactly, as long as the root has not changed.`,
 	c.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "say what each window took: work, records read, rows of relations")
 	c.Flags().StringVar(&o.minReleased, "min-released", "", "exit 17 when less than this `SIZE|P%` would be released")
 	o.explain.addFlags(c)
+	c.Flags().StringArrayVar(&o.groupBy, "group-by", nil, "count by the values of this `FIELD` (a header, or :Type, which is always there); repeat for more")
 	c.Flags().StringVar(&o.list, "list", "", "list the `retained or removed` records, a line each")
 	return c
 }
@@ -55,8 +57,13 @@ func (o *sweepCommandOptions) validate() error {
 		return &usageError{errors.New("--save-kept and --kept: what is applied from a file is saved already")}
 	case len(o.explain.records) > 0 && o.keep.kept != "":
 		return &usageError{errors.New("--explain and --kept: a kept file does not say why; explain with the policies")}
-	case o.list != "" && o.list != "retained" && o.list != "removed":
-		return &usageError{fmt.Errorf("--list %q: want retained or removed", o.list)}
+	case o.list != "" && o.list != listRetained && o.list != listRemoved:
+		return &usageError{fmt.Errorf("--list %q: want %s or %s", o.list, listRetained, listRemoved)}
+	}
+	for _, field := range o.groupBy {
+		if err := checkField(field); err != nil {
+			return &usageError{fmt.Errorf("--group-by %w", err)}
+		}
 	}
 	if o.minReleased != "" {
 		if _, err := amount(o.minReleased, 0, ui.ParseSize); err != nil {

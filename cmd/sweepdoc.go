@@ -5,8 +5,8 @@ import (
 	"io"
 
 	"github.com/lace-store/lace/cmd/internal/ui"
-	"github.com/lace-store/lace/pkg/store/kept"
 	"github.com/lace-store/lace/pkg/sweep/explain"
+	"github.com/lace-store/lace/pkg/sweep/tally"
 )
 
 // moduleBody is what one policy retains.
@@ -14,13 +14,8 @@ type moduleBody struct {
 	File     string    `json:"file"`
 	Digest   string    `json:"digest"`
 	Retained countBody `json:"retained"`
+	Only     countBody `json:"only"` // what no other policy retains
 	costBody
-}
-
-// recordBody is one record of a list.
-type recordBody struct {
-	ID   uint64 `json:"id"`
-	Hash string `json:"hash"`
 }
 
 // sweepDocument is the result of sweep.
@@ -32,16 +27,16 @@ type sweepDocument struct {
 	KeptDigest string       `json:"kept_digest"`
 	SavedKept  string       `json:"saved_kept,omitempty"`
 	Modules    []moduleBody `json:"modules"`
-	Records    []recordBody `json:"records,omitempty"`
+	Groups     []groupBody  `json:"groups"`
 	// Explanations are documented in docs/explain.md.
 	Explanations []explain.Record `json:"explanations,omitempty"`
 	// Postings are the lists that the store made for the sweep.
 	Postings *postingsBody `json:"postings,omitempty"`
-	list     string
-	verbose  bool // the text has the cost of every window
+	list     *recordList   // nil: not asked for
+	verbose  bool          // the text has the cost of every window
 }
 
-func totalBody(t kept.Total) countBody {
+func totalBody(t tally.Total) countBody {
 	return countBody{Records: t.Records, Bytes: t.Bytes, DataBytes: &t.DataBytes}
 }
 
@@ -56,14 +51,14 @@ func (d *sweepDocument) text(w io.Writer) {
 	}
 	for _, m := range d.Modules {
 		line("by policy", m.Retained)
+		line("by it alone", m.Only)
 		m.costBody.text(w, m.File, d.verbose)
 	}
 	fmt.Fprintf(w, "  %-13s %s\n", "kept digest", d.KeptDigest)
 	if d.SavedKept != "" {
 		fmt.Fprintf(w, "  %-13s %s\n", "saved to", ui.Quote(d.SavedKept))
 	}
-	for _, r := range d.Records {
-		fmt.Fprintf(w, "#%d %s\n", r.ID, r.Hash)
-	}
+	groupsText(w, d.Groups)
 	d.explanations(w)
+	d.list.text(w)
 }

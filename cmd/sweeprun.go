@@ -11,10 +11,11 @@ import (
 	"github.com/lace-store/lace/pkg/store/kept"
 	"github.com/lace-store/lace/pkg/store/native"
 	"github.com/lace-store/lace/pkg/sweep"
+	"github.com/lace-store/lace/pkg/sweep/tally"
 )
 
 func (o *sweepCommandOptions) run(ctx context.Context, s *session, root string) (_ document, err error) {
-	doc := &sweepDocument{head: newHead("sweep", root), Modules: []moduleBody{}, list: o.list, verbose: o.verbose}
+	doc := &sweepDocument{head: newHead("sweep", root), Modules: []moduleBody{}, verbose: o.verbose}
 	if err := o.validate(); err != nil {
 		return doc, err
 	}
@@ -67,21 +68,30 @@ func (p *preview) run(ctx context.Context, k *keeper) error {
 	if p.set, p.result, err = k.decide(ctx, p.b); err != nil {
 		return err
 	}
-	steps := []func(context.Context) error{p.totals, p.records}
+	steps := []func(context.Context) error{p.count}
 	if p.result != nil {
-		steps = append(steps, p.modules, p.explain, p.save)
+		steps = append(steps, p.cost, p.explain, p.save)
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
 		}
 	}
+	if p.o.list != "" {
+		p.doc.list = &recordList{retained: p.o.list == listRetained, set: p.set, table: p.b.Table()}
+	}
 	return nil
 }
 
-// totals counts what stays and what goes.
-func (p *preview) totals(ctx context.Context) error {
-	totals, err := p.s.tally(ctx, p.b, p.set)
+// count adds up what stays and what goes: in all, by policy and by group.
+func (p *preview) count(ctx context.Context) error {
+	options := tally.Options{Fields: p.o.fields()}
+	if p.result != nil {
+		for _, m := range p.result.Report.Modules {
+			options.Modules = append(options.Modules, m.Kept)
+		}
+	}
+	report, err := p.s.tally(ctx, p.b, p.set, options)
 	if err != nil {
 		return err
 	}
@@ -90,37 +100,22 @@ func (p *preview) totals(ctx context.Context) error {
 		return err
 	}
 	p.doc.Boundary = uint64(p.set.Boundary())
-	p.doc.Retained, p.doc.Removed = totalBody(totals.retained), totalBody(totals.removed)
+	p.doc.Retained, p.doc.Removed = totalBody(report.All.Retained), totalBody(report.All.Removed)
 	p.doc.KeptDigest = hex.EncodeToString(plan.Digest[:])
-	return nil
-}
-
-// modules counts what each policy retains, and what that took.
-func (p *preview) modules(ctx context.Context) error {
-	p.doc.Postings = newPostingsBody(p.b.ListStats())
-	for i, m := range p.result.Report.Modules {
-		of, err := p.s.tally(ctx, p.b, m.Kept)
-		if err != nil {
-			return err
-		}
+	p.doc.Groups = groupBodies(report.Groups)
+	for i, m := range report.Modules {
+		of := p.result.Report.Modules[i]
 		p.doc.Modules = append(p.doc.Modules, moduleBody{
-			File: m.File, Digest: hex.EncodeToString(p.prepared.Modules[i].Digest[:]),
-			Retained: totalBody(of.retained), costBody: newCostBody(m),
+			File: of.File, Digest: hex.EncodeToString(p.prepared.Modules[i].Digest[:]),
+			Retained: totalBody(m.Retained), Only: totalBody(m.Only), costBody: newCostBody(of),
 		})
 	}
 	return nil
 }
 
-// records lists what stays or what goes.
-func (p *preview) records(context.Context) error {
-	if p.o.list == "" {
-		return nil
-	}
-	for i := range p.doc.Boundary {
-		if id := idOf(i); p.set.Has(id) == (p.o.list == "retained") {
-			p.doc.Records = append(p.doc.Records, recordBody{uint64(id), p.b.Table().Hash(id).String()})
-		}
-	}
+// cost says what the sweep built.
+func (p *preview) cost(context.Context) error {
+	p.doc.Postings = newPostingsBody(p.b.ListStats())
 	return nil
 }
 

@@ -4,14 +4,8 @@
 package ui
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"io"
 	"os"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -45,36 +39,4 @@ func Terminal(w io.Writer) (width int, ok bool) {
 		return 80, true
 	}
 	return width, true
-}
-
-// WriteJSON writes exactly one indented JSON document and a line break. What
-// would reach a terminal as control or as an invisible character is escaped.
-func WriteJSON(w io.Writer, document any) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(document); err != nil {
-		return err
-	}
-	_, err := w.Write(escapeHidden(b.Bytes()))
-	return err
-}
-
-// escapeHidden escapes the unprintable characters of JSON text. Outside of its
-// strings there are none but line breaks.
-func escapeHidden(text []byte) []byte {
-	out := make([]byte, 0, len(text))
-	for _, r := range string(text) {
-		switch {
-		case r == '\n' || unicode.IsPrint(r):
-			out = utf8.AppendRune(out, r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
-		default:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		}
-	}
-	return out
 }
