@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -17,9 +16,6 @@ func (o *deadlineOption) addFlag(c *cobra.Command, what string) {
 	c.Flags().DurationVar(&o.after, "deadline", 0, "stop after this time, "+what+" (exit 75)")
 }
 
-// errDeadline is the cause of a context that --deadline ended.
-var errDeadline = errors.New("the deadline has passed")
-
 // limit returns the context that ends at the deadline, if one was given.
 func (o *deadlineOption) limit(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	if o.after < 0 {
@@ -28,6 +24,6 @@ func (o *deadlineOption) limit(ctx context.Context) (context.Context, context.Ca
 	if o.after == 0 {
 		return ctx, func() {}, nil
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, o.after, errDeadline)
+	limited, cancel := context.WithTimeout(ctx, o.after)
 	return limited, cancel, nil
 }

@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
+	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -17,35 +18,36 @@ import (
 	"github.com/lace-store/lace/pkg/store/kept"
 	"github.com/lace-store/lace/pkg/store/native"
 	"github.com/lace-store/lace/pkg/store/record"
-	"github.com/lace-store/lace/pkg/sweep"
+	"github.com/lace-store/lace/pkg/store/vfs"
 )
 
 // exportOptions are the flags of lace export.
 type exportOptions struct {
-	policies policyOptions
-	lock     lockOptions
-	output   string
+	keep   keepOptions
+	lock   lockOptions
+	output string
 }
 
 func newExportCommand(s *session) *cobra.Command {
 	o := &exportOptions{}
 	c := &cobra.Command{
-		Use:   "export ROOT [--policy FILE...]",
+		Use:   "export ROOT [--policy FILE... | --kept FILE]",
 		Short: "Write records as a stream that admit takes",
 		Long: `Export writes the records of ROOT one directly behind the other, in the order
 of their admission, to stdout or to a new file: what lace admit reads. With
-policies it writes only what they retain. The full hash of every record is
-checked before it is written; a damaged one ends the export with exit code 13.
-ROOT is not changed.`,
+policies, configured ones included, or a kept file it writes only what they
+retain, and says how much that is. The full hash of every record is checked
+before it is written; a damaged one ends the export with exit code 13. A file
+has its name only once it is complete. ROOT is not changed.`,
 		Example: `  lace export /srv/lace | lace admit /srv/copy --create
   lace export /srv/lace --policy keep.lace --output kept.records`,
 		Args: rooted,
 		RunE: func(c *cobra.Command, args []string) error {
 			doc := &exportDocument{head: newHead("export", args[0])}
-			return s.emit(o.document(doc), o.run(c.Context(), s, doc))
+			return o.emit(s, doc, o.run(c.Context(), s, doc))
 		},
 	}
-	o.policies.addFlags(c)
+	o.keep.addFlags(c)
 	o.lock.addFlags(c)
 	c.Flags().StringVarP(&o.output, "output", "o", "", "write to this new `FILE` instead of stdout")
 	return c
@@ -61,12 +63,18 @@ func (d *exportDocument) text(w io.Writer) {
 	fmt.Fprintf(w, "%s: exported %s of %s records, %s\n", ui.Quote(d.Root), ui.Count(d.Exported.Records), ui.Count(d.Boundary), ui.Size(d.Exported.Bytes))
 }
 
-// document is what goes to stdout: nothing where the records go there.
-func (o *exportOptions) document(doc *exportDocument) document {
-	if o.output == "" {
-		return nil
+// emit puts the summary where the records are not: a stream that policies made
+// shorter must not be taken for the whole root.
+func (o *exportOptions) emit(s *session, doc *exportDocument, err error) error {
+	if o.output != "" {
+		return s.emit(doc, err)
 	}
-	return doc
+	err = s.emit(nil, err)
+	if err == nil && !s.global.quiet {
+		fmt.Fprint(s.streams.Err, "lace: ")
+		doc.text(s.streams.Err)
+	}
+	return err
 }
 
 func (o *exportOptions) validate(s *session) error {
@@ -79,22 +87,22 @@ func (o *exportOptions) validate(s *session) error {
 	return nil
 }
 
-func (o *exportOptions) run(ctx context.Context, s *session, doc *exportDocument) error {
+func (o *exportOptions) run(ctx context.Context, s *session, doc *exportDocument) (err error) {
 	if err := o.validate(s); err != nil {
 		return err
 	}
 	e := &export{ctx: ctx, s: s, doc: doc}
-	var err error
-	if len(o.policies.files) > 0 {
-		if e.choose, err = o.chooser(s); err != nil {
+	if o.keep.given() {
+		if e.keeper, err = o.keep.open(s, doc.Root); err != nil {
 			return err
 		}
+		defer func() { err = errors.Join(err, e.keeper.close()) }()
 	}
 	dir, err := s.resolveRoot(doc.Root, o.lock)
 	if err != nil {
 		return err
 	}
-	if err := outside(dir, o.output); err != nil {
+	if err := o.checkPlace(s.fs, dir); err != nil {
 		return err
 	}
 	open := o.lock.openOptions(s)
@@ -108,46 +116,35 @@ func (o *exportOptions) run(ctx context.Context, s *session, doc *exportDocument
 	return errors.Join(o.write(e), b.Close())
 }
 
-// chooser prepares the policies and returns what decides with them.
-func (o *exportOptions) chooser(s *session) (func(*export) (*kept.Set, error), error) {
-	prepared, err := o.policies.prepare(s)
-	if err != nil {
-		return nil, err
-	}
-	return func(e *export) (set *kept.Set, err error) {
-		err = mmap.Guard(func() error {
-			result, err := sweep.Run(e.ctx, e.store, prepared, o.policies.sweepOptions(s))
-			if err == nil {
-				set = result.Kept
-			}
-			return err
-		})
-		return set, err
-	}, nil
-}
-
-// write opens the output and exports to it. A file that was not completed is
-// removed: it would read like a complete one.
-func (o *exportOptions) write(e *export) error {
+// checkPlace refuses a file in the root dir, and one that is there already.
+func (o *exportOptions) checkPlace(fsys vfs.FS, dir string) error {
 	if o.output == "" {
-		err := e.to(e.s.streams.Out)
-		if err == nil || !errors.Is(err, syscall.EPIPE) {
-			return err
-		}
-		return fmt.Errorf("stdout was closed after %d of the records: %w", e.doc.Exported.Records, err)
+		return nil
 	}
-	f, err := os.OpenFile(o.output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return fmt.Errorf("--output: %w", err)
+	if err := outside(dir, o.output); err != nil {
+		return err
 	}
-	err = e.to(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(o.output))
+	_, err := fsys.Stat(o.output)
+	switch {
+	case err == nil:
+		return fmt.Errorf("--output %s: %w; nothing is overwritten", ui.Quote(o.output), fs.ErrExist)
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("--output %s: %w", ui.Quote(o.output), err)
 	}
 	return nil
+}
+
+// write exports to stdout, or to a file that has its name only once it is
+// complete and durable: a part of a stream would read like a complete one.
+func (o *exportOptions) write(e *export) error {
+	if o.output != "" {
+		return vfs.Replace(e.s.fs, filepath.Dir(o.output), filepath.Base(o.output), e.to)
+	}
+	err := e.to(e.s.streams.Out)
+	if errors.Is(err, syscall.EPIPE) {
+		return fmt.Errorf("stdout was closed after %d of the records: %w", e.doc.Exported.Records, err)
+	}
+	return err
 }
 
 // export is one run.
@@ -156,7 +153,7 @@ type export struct {
 	s      *session
 	doc    *exportDocument
 	store  *native.Store
-	choose func(*export) (*kept.Set, error) // nil is all
+	keeper *keeper // nil keeps all
 	buf    []byte
 }
 
@@ -167,8 +164,12 @@ const exportBuffer = 1 << 20
 func (e *export) to(w io.Writer) error {
 	boundary := e.store.Position()
 	has := func(store.RecordID) bool { return true }
-	if e.choose != nil {
-		set, err := e.choose(e)
+	if e.keeper != nil {
+		var set *kept.Set
+		err := mmap.Guard(func() (err error) {
+			set, _, err = e.keeper.decide(e.ctx, e.store)
+			return err
+		})
 		if err != nil {
 			return err
 		}

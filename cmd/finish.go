@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/native"
 	"github.com/lace-store/lace/pkg/store/verify"
 )
@@ -79,7 +80,11 @@ func (s *session) verifyAfter(ctx context.Context, root string, lock lockOptions
 		Level:    verify.Hashes,
 		Progress: func(done, total uint64) { s.progress.Update("verify", done, total, "bytes") },
 	})
-	if err = errors.Join(err, x.Close()); err != nil {
+	err = errors.Join(err, x.Close())
+	if errors.Is(err, store.Interrupted) {
+		err = &store.Error{Kind: store.Interrupted, Hint: "nothing is left to resume; lace verify " + root, Err: err}
+	}
+	if err != nil {
 		return nil, err
 	}
 	body := &verifiedBody{report.Records, report.Bytes, uint64(len(report.Bad)) + report.Unlisted}

@@ -25,6 +25,11 @@ func (o *keepOptions) addFlags(c *cobra.Command) {
 	c.Flags().StringVar(&o.kept, "kept", "", "keep what this `FILE` of sweep --save-kept says, instead of asking policies")
 }
 
+// given reports whether anything says what is kept.
+func (o *keepOptions) given() bool {
+	return o.kept != "" || len(o.policies.files) > 0 || len(o.policies.params) > 0
+}
+
 // keeper decides what a root keeps.
 type keeper struct {
 	s        *session

@@ -24,11 +24,7 @@ type sample struct {
 // writeMetrics replaces the file atomically, so that a collector never reads
 // half of it.
 func (s *session) writeMetrics(path string, doc *compactDocument, code int, began time.Time) error {
-	dir, name := filepath.Split(filepath.Clean(path))
-	if dir == "" {
-		dir = "."
-	}
-	err := vfs.Replace(s.fs, filepath.Clean(dir), name, func(w io.Writer) error {
+	err := vfs.Replace(s.fs, filepath.Dir(path), filepath.Base(path), func(w io.Writer) error {
 		return renderMetrics(w, doc, metricsOf(doc, code, began, s.now()))
 	})
 	if err != nil {

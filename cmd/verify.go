@@ -94,7 +94,6 @@ func (o *verifyOptions) run(ctx context.Context, s *session, root string) (docum
 	if err := o.validate(&opts); err != nil {
 		return doc, err
 	}
-	doc.Partial = o.choice.given()
 	ctx, cancel, err := o.deadline.limit(ctx)
 	if err != nil {
 		return doc, err
@@ -130,7 +129,7 @@ func (d *verifyDocument) goOn(err error) error {
 	if !errors.Is(err, store.Interrupted) || d.NextFrom == 0 {
 		return err
 	}
-	return &store.Error{Kind: store.Interrupted, Hint: fmt.Sprintf("go on with lace verify %s --from %d", d.Root, d.NextFrom), Err: err}
+	return &store.Error{Kind: store.Interrupted, Hint: fmt.Sprintf("go on with lace verify %s --from %d and the same other flags", d.Root, d.NextFrom), Err: err}
 }
 
 // verdict is the damage that was found, if any.
@@ -168,6 +167,10 @@ func (o *verifyOptions) examine(ctx context.Context, d *verifyDocument, x *nativ
 			d.Bad = append(d.Bad, badBody{uint64(l.Row) + 1, l.Hash.String(), l.OffsetOld, "neither its old place, nor its new place, nor the journal holds this record"})
 		}
 		return nil
+	}
+	d.Partial = o.choice.given()
+	if rows := uint64(x.LogSize / rowlog.RowLen); uint64(opts.From) > max(rows, 1) {
+		return &usageError{fmt.Errorf("--from %d: this root has %d records", opts.From, rows)}
 	}
 	if err := d.records(ctx, x, opts); err != nil || !o.indexes || x.Damage != nil {
 		return err

@@ -9,8 +9,9 @@ import (
 )
 
 // ErrNotShared ends a window of a fork that came to need matches over the
-// whole root, or their number, which no window has needed before. They are for all windows, so
-// the evaluator itself must evaluate this one; forks of it have them then.
+// whole root, or their number, which no window has needed before. They are for
+// all windows, so the evaluator itself must evaluate this one; forks of it have
+// them then.
 var ErrNotShared = errors.New("matches over the whole root are not derived yet")
 
 // Share derives what does not depend on the window: the relations that are no

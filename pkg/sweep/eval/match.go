@@ -156,8 +156,8 @@ func (m *matcher) offerTo(i int, p *pattern, index int) {
 }
 
 // match joins the patterns from depth on, and reports whether there was a
-// match. Once the binding needs no more, or nothing that is still to be joined can bind an output, the first
-// match ends the search.
+// match. Once the binding needs no more, or nothing that is still to be joined
+// can bind an output, the first match ends the search.
 func (m *matcher) match(depth int) (bool, error) {
 	if depth == len(m.group.patterns) {
 		return m.complete()
