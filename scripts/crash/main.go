@@ -28,7 +28,7 @@ type rung struct {
 }
 
 func rungs() []rung {
-	return []rung{killRung(), injectRung(), powerRung(), blocksRung(), diskRung()}
+	return []rung{killRung(), injectRung(), powerRung(), blocksRung(), diskRung(), fullRung(), punchRung()}
 }
 
 // settings are the flags.
