@@ -91,6 +91,10 @@ func (FS) Space(path string) (vfs.Space, error) {
 	if err := retryInterrupted(func() error { return unix.Statfs(path, &st) }); err != nil {
 		return vfs.Space{}, pathError("statfs", path, err)
 	}
+	return spaceOf(&st), nil
+}
+
+func spaceOf(st *unix.Statfs_t) vfs.Space {
 	kind := kindOf(uint32(st.Type))
 	unit := st.Frsize
 	if unit <= 0 {
@@ -107,5 +111,8 @@ func (FS) Space(path string) (vfs.Space, error) {
 	if st.Files == 0 { // inodes are made on demand (btrfs), and not counted
 		space.FreeInodes = -1
 	}
-	return space, nil
+	if st.Blocks == 0 { // no limit but memory (ramfs, tmpfs with size=0)
+		space.FreeBytes = -1
+	}
+	return space
 }
