@@ -28,7 +28,7 @@ type rung struct {
 }
 
 func rungs() []rung {
-	return []rung{killRung(), injectRung(), powerRung(), blocksRung(), diskRung(), fullRung(), punchRung()}
+	return []rung{killRung(), injectRung(), powerRung(), blocksRung(), diskRung(), fullRung(), punchRung(), locksRung()}
 }
 
 // settings are the flags.
