@@ -53,7 +53,7 @@ func drawSweep(t *rapid.T) (*sweeptest.Root, []*program.Program, sweep.Options) 
 	root := sweeptest.RandomRoot(rng, 20)
 	var modules []*program.Program
 	for range rapid.IntRange(1, 4).Draw(t, "modules") {
-		modules = append(modules, sweeptest.RandomProgram(rng, root, false))
+		modules = append(modules, sweeptest.RandomProgram(rng, root, true))
 	}
 	return root, modules, sweep.Options{
 		WindowRecords:   rapid.SampledFrom([]uint64{1, 2, 3, 7, 0}).Draw(t, "window"),
