@@ -3,7 +3,6 @@ package compacttest
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 )
 
@@ -43,28 +42,4 @@ func (k Kind) text() string {
 		return "failed sync with power cut"
 	}
 	return string(k)
-}
-
-// CheckTable compares the rows of the named table of a document with want, or
-// rewrites them. In the document the table is between the lines
-// "<!-- mutants: NAME -->" and "<!-- end -->", below two lines of header.
-func CheckTable(path, name, want string, update bool) error {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	begin := fmt.Sprintf("<!-- mutants: %s -->\n", name)
-	before, rest, ok := strings.Cut(string(b), begin)
-	table, after, closed := strings.Cut(rest, "<!-- end -->\n")
-	lines := strings.SplitAfterN(table, "\n", 3)
-	if !ok || !closed || len(lines) != 3 {
-		return fmt.Errorf("%s has no table of mutants %q", path, name)
-	}
-	if lines[2] == want {
-		return nil
-	}
-	if update {
-		return os.WriteFile(path, []byte(before+begin+lines[0]+lines[1]+want+"<!-- end -->\n"+after), 0o644)
-	}
-	return fmt.Errorf("the table of mutants %q in %s differs (-update rewrites it); want\n%s", name, path, want)
 }
