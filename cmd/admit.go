@@ -7,12 +7,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lace-store/lace/cmd/internal/ui"
 	"github.com/lace-store/lace/pkg/store"
-	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/store/record/mark"
 )
@@ -27,6 +28,7 @@ const (
 type admitOptions struct {
 	lock     lockOptions
 	create   bool
+	profile  string
 	capacity sizeFlag
 	wrap     bool
 	group    string
@@ -55,6 +57,7 @@ A root is made only with --create.`,
 	}
 	o.lock.addFlags(c)
 	c.Flags().BoolVar(&o.create, "create", false, "make the root when it is absent")
+	c.Flags().StringVar(&o.profile, "profile", "", "with --create: the profile of a new root, one of "+strings.Join(profileWords(), ", ")+" (default "+profileWords()[0]+")")
 	c.Flags().Var(&o.capacity, "capacity", "with --create: the capacity of a new root (0: the standard)")
 	c.Flags().BoolVar(&o.wrap, "wrap", false, "wrap plain files as Plex records")
 	c.Flags().StringVar(&o.group, "group", "", "with --wrap: the Group of the records")
@@ -84,6 +87,8 @@ func (o *admitOptions) validate(files []string) error {
 		return &usageError{errors.New("--group and --app go with --wrap")}
 	case o.capacity.bytes != 0 && !o.create:
 		return &usageError{errors.New("--capacity goes with --create")}
+	case o.profile != "" && !o.create:
+		return &usageError{errors.New("--profile goes with --create")}
 	}
 	return nil
 }
@@ -93,11 +98,11 @@ func (o *admitOptions) run(ctx context.Context, s *session, name string, files [
 	if err := o.validate(files); err != nil {
 		return doc, err
 	}
-	b, err := o.open(ctx, s, name)
+	b, at, err := o.open(ctx, s, name)
 	if err != nil {
 		return doc, err
 	}
-	doc.Profile = "native"
+	doc.Profile = at.word()
 	in := &admission{ctx: ctx, s: s, store: b, doc: doc}
 	if o.wrap {
 		err = in.wrapAll(files, o.group, o.app)
@@ -108,34 +113,39 @@ func (o *admitOptions) run(ctx context.Context, s *session, name string, files [
 	return doc, errors.Join(err, b.Close())
 }
 
-func (o *admitOptions) open(ctx context.Context, s *session, name string) (*native.Store, error) {
+func (o *admitOptions) open(ctx context.Context, s *session, name string) (profile.Store, place, error) {
 	open := o.lock.openOptions(s)
 	if !o.create {
-		dir, err := s.resolveRoot(name, o.lock)
+		at, err := s.locate(name, o.lock)
 		if err != nil {
-			return nil, err
+			return nil, at, err
 		}
-		return native.Open(ctx, dir, open)
+		b, err := at.profile.Open(ctx, at.dir, open)
+		return b, at, err
 	}
 	parent, err := s.resolveRoot(filepath.Dir(filepath.Clean(name)), o.lock)
 	if err != nil {
-		return nil, err
+		return nil, place{}, err
+	}
+	at, err := s.placeToCreate(filepath.Join(parent, filepath.Base(name)), o.profile)
+	if err != nil {
+		return nil, at, err
 	}
 	open.Capacity, open.LookupEnv = o.capacity.bytes, os.LookupEnv
-	b, err := native.Create(ctx, filepath.Join(parent, filepath.Base(name)), open)
+	b, err := at.profile.Create(ctx, at.dir, open)
 	if errors.Is(err, store.Integration) { // the capacity is the user's choice
-		return nil, &usageError{err}
+		err = &usageError{err}
 	}
-	return b, err
+	return b, at, err
 }
 
 // admission gathers staged records into batches.
 type admission struct {
 	ctx    context.Context
 	s      *session
-	store  *native.Store
+	store  profile.Store
 	doc    *admitDocument
-	staged []*native.Staged
+	staged []profile.Staged
 	bytes  uint64
 }
 
@@ -193,9 +203,9 @@ func (a *admission) badInput(name string, err error) error {
 	return &usageError{fmt.Errorf("admit %s: %w", ui.Quote(name), err)}
 }
 
-func (a *admission) add(staged *native.Staged) error {
+func (a *admission) add(staged profile.Staged) error {
 	a.staged = append(a.staged, staged)
-	a.bytes += staged.Len
+	a.bytes += staged.Record().Len
 	if len(a.staged) < admitBatchRecords && a.bytes < admitBatchBytes {
 		return nil
 	}
@@ -212,7 +222,7 @@ func (a *admission) flush() error {
 	a.staged, a.bytes = nil, 0
 	records := make([]store.NewRecord, len(staged))
 	for i, t := range staged {
-		records[i] = t.NewRecord
+		records[i] = t.Record()
 	}
 	result, err := a.store.Execute(store.StoreRecords{Records: records})
 	if stored, ok := result.(store.StoredResult); ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/lace-store/lace/pkg/compact"
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/kept"
-	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/sweep/tally"
 )
 
@@ -69,13 +69,13 @@ func (o *compactOptions) run(ctx context.Context, s *session, doc *compactDocume
 	if err := o.validate(); err != nil {
 		return err
 	}
-	dir, err := s.resolveRoot(doc.Root, o.lock)
+	at, err := s.locate(doc.Root, o.lock)
 	if err != nil {
 		return err
 	}
 	var totals *tally.Split
 	choose := func(ctx context.Context, b store.Backend) (*kept.Set, error) {
-		set, _, err := keeper.decide(ctx, b.(*native.Store))
+		set, _, err := keeper.decide(ctx, b.(profile.Store))
 		if err != nil {
 			return nil, err
 		}
@@ -86,19 +86,19 @@ func (o *compactOptions) run(ctx context.Context, s *session, doc *compactDocume
 		totals = &report.All
 		return set, nil
 	}
-	report, err := native.Compact(ctx, dir, native.CompactOptions{
+	report, err := at.profile.Compact(ctx, at.dir, profile.CompactOptions{
 		Open:            o.lock.openOptions(s),
 		JournalSize:     o.journalSize.bytes,
 		Approve:         o.guards.approve(doc.Root),
 		DiscardUnlisted: o.discard,
 		Run:             compact.Options{Progress: s.moveProgress, CarryDamaged: o.carry.damaged},
 	}, choose)
-	doc.fill(report, totals)
+	doc.fill(at, report, totals)
 	if errors.Is(err, errNotWorth) {
 		doc.Outcome = outcomeSkipped
 		return nil
 	}
-	return s.nextStep(err, doc.Root, dir)
+	return s.nextStep(err, doc.Root, at.dir)
 }
 
 func (o *compactOptions) validate() error {
@@ -136,16 +136,16 @@ root without an unfinished compaction there is nothing to do.`,
 }
 
 func (o *resumeOptions) run(ctx context.Context, s *session, doc *compactDocument) error {
-	dir, err := s.resolveRoot(doc.Root, o.lock)
+	at, err := s.locate(doc.Root, o.lock)
 	if err != nil {
 		return err
 	}
-	report, err := native.Resume(ctx, dir, native.CompactOptions{
+	report, err := at.profile.Resume(ctx, at.dir, profile.CompactOptions{
 		Open: o.lock.openOptions(s),
 		Run:  compact.Options{Progress: s.moveProgress, CarryDamaged: o.carry.damaged},
 	})
-	doc.fill(report, nil)
-	return s.nextStep(err, doc.Root, dir)
+	doc.fill(at, report, nil)
+	return s.nextStep(err, doc.Root, at.dir)
 }
 
 // moveProgress passes the events of a compaction on to the display.

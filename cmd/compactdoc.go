@@ -48,8 +48,8 @@ func newCompactDocument(command, root string) *compactDocument {
 
 // fill takes over what the report says. t is what the sweep counted, nil
 // when there was none.
-func (d *compactDocument) fill(r compact.Report, t *tally.Split) {
-	d.Profile = "native"
+func (d *compactDocument) fill(at place, r compact.Report, t *tally.Split) {
+	d.Profile = at.word()
 	if r.Outcome != "" {
 		d.Outcome = string(r.Outcome)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/lace-store/lace/pkg/mmap"
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/kept"
-	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/store/vfs"
 )
@@ -98,20 +98,20 @@ func (o *exportOptions) run(ctx context.Context, s *session, doc *exportDocument
 		}
 		defer func() { err = errors.Join(err, e.keeper.close()) }()
 	}
-	dir, err := s.resolveRoot(doc.Root, o.lock)
+	at, err := s.locate(doc.Root, o.lock)
 	if err != nil {
 		return err
 	}
-	if err := o.checkPlace(s.fs, dir); err != nil {
+	if err := o.checkPlace(s.fs, at.dir); err != nil {
 		return err
 	}
 	open := o.lock.openOptions(s)
 	open.ReadOnly = true
-	b, err := native.Open(ctx, dir, open)
+	b, err := at.profile.Open(ctx, at.dir, open)
 	if err != nil {
 		return err
 	}
-	doc.Profile, doc.Boundary = "native", uint64(b.Position())
+	doc.Profile, doc.Boundary = at.word(), uint64(b.Position())
 	e.store = b
 	return errors.Join(o.write(e), b.Close())
 }
@@ -152,7 +152,7 @@ type export struct {
 	ctx    context.Context
 	s      *session
 	doc    *exportDocument
-	store  *native.Store
+	store  profile.Store
 	keeper *keeper // nil keeps all
 	buf    []byte
 }

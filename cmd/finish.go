@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lace-store/lace/pkg/store"
-	"github.com/lace-store/lace/pkg/store/native"
 	"github.com/lace-store/lace/pkg/store/verify"
 )
 
@@ -68,15 +67,15 @@ type verifiedBody struct {
 
 // verifyAfter proves the hashes of the root that a compaction left.
 func (s *session) verifyAfter(ctx context.Context, root string, lock lockOptions) (*verifiedBody, error) {
-	dir, err := s.resolveRoot(root, lock)
+	at, err := s.locate(root, lock)
 	if err != nil {
 		return nil, err
 	}
-	x, err := native.Examine(ctx, dir, lock.openOptions(s))
+	x, err := at.examine(ctx, lock.openOptions(s))
 	if err != nil {
 		return nil, err
 	}
-	report, err := verify.Root(ctx, verify.Input{Log: x.Log, LogSize: x.LogSize, Arena: x.Arena, Capacity: x.Capacity}, verify.Options{
+	report, err := verify.Root(ctx, x.Input(), verify.Options{
 		Level:    verify.Hashes,
 		Progress: func(done, total uint64) { s.progress.Update("verify", done, total, "bytes") },
 	})

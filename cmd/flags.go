@@ -12,7 +12,7 @@ import (
 	"github.com/lace-store/lace/cmd/internal/ui"
 	"github.com/lace-store/lace/pkg/compact"
 	"github.com/lace-store/lace/pkg/store"
-	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/store/profile"
 )
 
 // sizeFlag is a flag that takes a number of bytes, with or without a unit.
@@ -40,8 +40,8 @@ func (o *lockOptions) addFlags(c *cobra.Command) {
 }
 
 // openOptions says how a root is opened.
-func (o *lockOptions) openOptions(s *session) native.Options {
-	return native.Options{
+func (o *lockOptions) openOptions(s *session) profile.Options {
+	return profile.Options{
 		FS:       s.fs,
 		LockWait: o.wait,
 		Waiting:  func(what string) { fmt.Fprintf(s.streams.Err, "lace: waiting for %s\n", ui.OneLine(what)) },

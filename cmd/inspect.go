@@ -13,7 +13,7 @@ import (
 	"github.com/lace-store/lace/cmd/internal/ui"
 	"github.com/lace-store/lace/pkg/compact"
 	"github.com/lace-store/lace/pkg/store"
-	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
 )
@@ -93,11 +93,11 @@ const (
 
 func (o *inspectOptions) root(ctx context.Context, s *session, name string) (document, error) {
 	doc := &inspectDocument{head: newHead("inspect", name), Leftovers: []string{}}
-	dir, err := s.resolveRoot(name, o.lock)
+	at, err := s.locate(name, o.lock)
 	if err != nil {
 		return doc, err
 	}
-	x, err := native.Examine(ctx, dir, o.lock.openOptions(s))
+	x, err := at.examine(ctx, o.lock.openOptions(s))
 	switch {
 	case errors.Is(err, store.Busy):
 		doc.State, doc.Problem = stateBusy, err.Error()
@@ -113,16 +113,16 @@ func (o *inspectOptions) root(ctx context.Context, s *session, name string) (doc
 			return doc, err
 		}
 	}
-	doc.Profile = "native"
-	return doc, doc.measure(s, dir)
+	doc.Profile = at.word()
+	return doc, doc.measure(s, at.dir)
 }
 
 // describe takes over what the examination found.
-func (d *inspectDocument) describe(name string, x *native.Examination) {
+func (d *inspectDocument) describe(name string, x profile.Examination) {
 	d.State, d.NextCommand = stateHealthy, "lace sweep "+name+" --policy FILE --dry-run"
-	d.Records, d.HighWater = uint64(x.Table.Position()), uint64(x.Table.Position())
-	d.Bytes, d.TornBytes = x.Table.End(), x.TornBytes
-	if x.Interrupted() {
+	d.Records, d.HighWater = uint64(x.Table().Position()), uint64(x.Table().Position())
+	d.Bytes, d.TornBytes = x.Table().End(), x.TornBytes()
+	if x.Files().State {
 		d.State, d.NextCommand = stateInterrupted, "lace resume "+name
 		status, err := x.Status()
 		if err != nil {
@@ -134,7 +134,7 @@ func (d *inspectDocument) describe(name string, x *native.Examination) {
 			Phase: string(status.State.Phase), Cursor: uint64(status.State.Cursor), Rows: status.Header.Retained,
 			Percent: status.Percent, BytesLeft: status.Summary.Moved - status.BytesDone, Published: status.Summary.Published,
 		}
-	} else if x.Files.Any() {
+	} else if x.Files().Any() {
 		d.State, d.NextCommand = stateInterrupted, "lace resume "+name
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/lace-store/lace/cmd/internal/ui"
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/fact"
-	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/store/rowlog"
 )
@@ -52,15 +52,16 @@ func (d *recordDocument) text(w io.Writer) {
 // record prints one record.
 func (o *inspectOptions) record(ctx context.Context, s *session, name, which string) error {
 	doc := &recordDocument{head: newHead("inspect", name), Facts: []factBody{}}
-	dir, err := s.resolveRoot(name, o.lock)
+	at, err := s.locate(name, o.lock)
 	if err != nil {
 		return s.emit(doc, err)
 	}
-	x, err := native.Examine(ctx, dir, o.lock.openOptions(s))
+	x, err := at.examine(ctx, o.lock.openOptions(s))
 	if err != nil {
 		return s.emit(doc, err)
 	}
 	b, err := doc.load(x, which)
+	doc.Profile = at.word()
 	if err = errors.Join(err, x.Close()); err != nil {
 		return s.emit(doc, err)
 	}
@@ -72,11 +73,11 @@ func (o *inspectOptions) record(ctx context.Context, s *session, name, which str
 	return s.emit(doc, nil)
 }
 
-func (d *recordDocument) load(x *native.Examination, which string) ([]byte, error) {
-	if x.Interrupted() {
+func (d *recordDocument) load(x profile.Examination, which string) ([]byte, error) {
+	if x.Files().State {
 		return nil, &store.Error{Kind: store.NeedsResume, Doing: "inspect a record of", Root: d.Root, Found: "a compaction of this root was interrupted", Hint: "lace resume " + d.Root}
 	}
-	id, err := findRecord(x.Table, which)
+	id, err := findRecord(x.Table(), which)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +85,6 @@ func (d *recordDocument) load(x *native.Examination, which string) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	d.Profile = "native"
 	d.ID, d.Hash, d.Offset, d.Bytes = uint64(id), row.Hash.String(), row.Offset, row.Len
 	if d.facts, err = fact.Collect(b); err != nil {
 		return nil, &store.Error{Kind: store.CorruptStore, Doing: "inspect", Root: d.Root, ID: id, Hash: row.Hash, Err: err}

@@ -7,9 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lace-store/lace/pkg/policy"
-	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/kept"
-	"github.com/lace-store/lace/pkg/store/rowlog"
+	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/sweep"
 )
 
@@ -62,15 +61,9 @@ func (k *keeper) close() error {
 	return k.file.f.Close()
 }
 
-// tabled is a store whose rows can be identified.
-type tabled interface {
-	store.Backend
-	Table() *rowlog.Table
-}
-
 // decide returns the kept set of an open root, and what the sweep found; nil
 // when there was none because a file says what to keep.
-func (k *keeper) decide(ctx context.Context, b tabled) (*kept.Set, *sweep.Result, error) {
+func (k *keeper) decide(ctx context.Context, b profile.Store) (*kept.Set, *sweep.Result, error) {
 	if k.file != nil {
 		set, err := k.file.set(k.root, b.Table())
 		return set, nil, err

@@ -9,7 +9,7 @@ import (
 	"github.com/lace-store/lace/pkg/mmap"
 	"github.com/lace-store/lace/pkg/policy"
 	"github.com/lace-store/lace/pkg/store/kept"
-	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/sweep"
 	"github.com/lace-store/lace/pkg/sweep/tally"
 )
@@ -24,22 +24,22 @@ func (o *sweepCommandOptions) run(ctx context.Context, s *session, root string) 
 		return doc, err
 	}
 	defer func() { err = errors.Join(err, keeper.close()) }()
-	dir, err := s.resolveRoot(root, o.lock)
+	at, err := s.locate(root, o.lock)
 	if err != nil {
 		return doc, err
 	}
 	if o.saveKept != "" {
-		if err := checkKeptPlace(s.fs, dir, o.saveKept); err != nil {
+		if err := checkKeptPlace(s.fs, at.dir, o.saveKept); err != nil {
 			return doc, err
 		}
 	}
 	open := o.lock.openOptions(s)
 	open.ReadOnly = true
-	b, err := native.Open(ctx, dir, open)
+	b, err := at.profile.Open(ctx, at.dir, open)
 	if err != nil {
 		return doc, err
 	}
-	doc.Profile = "native"
+	doc.Profile = at.word()
 	p := &preview{s: s, o: o, b: b, prepared: keeper.prepared, doc: doc}
 	if err = errors.Join(mmap.Guard(func() error { return p.run(ctx, keeper) }), b.Close()); err != nil {
 		return doc, err
@@ -51,7 +51,7 @@ func (o *sweepCommandOptions) run(ctx context.Context, s *session, root string) 
 type preview struct {
 	s        *session
 	o        *sweepCommandOptions
-	b        *native.Store
+	b        profile.Store
 	prepared *policy.Prepared // nil with --kept
 	result   *sweep.Result    // nil with --kept
 	set      *kept.Set

@@ -11,7 +11,7 @@ import (
 
 	"github.com/lace-store/lace/cmd/internal/ui"
 	"github.com/lace-store/lace/pkg/store"
-	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/rowlog"
 	"github.com/lace-store/lace/pkg/store/verify"
 )
@@ -99,15 +99,15 @@ func (o *verifyOptions) run(ctx context.Context, s *session, root string) (docum
 		return doc, err
 	}
 	defer cancel()
-	dir, err := s.resolveRoot(root, o.lock)
+	at, err := s.locate(root, o.lock)
 	if err != nil {
 		return doc, err
 	}
-	x, err := native.ExamineDamaged(ctx, dir, o.lock.openOptions(s))
+	x, err := at.profile.Examine(ctx, at.dir, o.lock.openOptions(s))
 	if err != nil {
 		return doc, err
 	}
-	doc.Profile = "native"
+	doc.Profile = at.word()
 	err = errors.Join(o.examine(ctx, doc, x, opts), x.Close())
 	// Whoever stops a run early every night must hear of damage all the same.
 	if found := doc.verdict(); found != nil && (err == nil || errors.Is(err, store.Interrupted)) {
@@ -152,9 +152,9 @@ func (d *verifyDocument) verdict() error {
 
 // examine proves a healthy root record by record, and an interrupted one row
 // by row of its plan.
-func (o *verifyOptions) examine(ctx context.Context, d *verifyDocument, x *native.Examination, opts verify.Options) error {
-	d.TornBytes = x.TornBytes
-	if x.Interrupted() {
+func (o *verifyOptions) examine(ctx context.Context, d *verifyDocument, x profile.Examination, opts verify.Options) error {
+	d.TornBytes = x.TornBytes()
+	if x.Files().State {
 		proof, err := x.Prove(ctx, opts.Progress)
 		if err != nil {
 			return err
@@ -169,10 +169,10 @@ func (o *verifyOptions) examine(ctx context.Context, d *verifyDocument, x *nativ
 		return nil
 	}
 	d.Partial = o.choice.given()
-	if rows := uint64(x.LogSize / rowlog.RowLen); uint64(opts.From) > max(rows, 1) {
+	if rows := uint64(x.Input().LogSize / rowlog.RowLen); uint64(opts.From) > max(rows, 1) {
 		return &usageError{fmt.Errorf("--from %d: this root has %d records", opts.From, rows)}
 	}
-	if err := d.records(ctx, x, opts); err != nil || !o.indexes || x.Damage != nil {
+	if err := d.records(ctx, x, opts); err != nil || !o.indexes || x.Damage() != nil {
 		return err
 	}
 	var err error
@@ -181,12 +181,11 @@ func (o *verifyOptions) examine(ctx context.Context, d *verifyDocument, x *nativ
 }
 
 // records proves the records of a root that no compaction was interrupted in.
-func (d *verifyDocument) records(ctx context.Context, x *native.Examination, opts verify.Options) error {
-	if x.CapacityProblem != nil {
-		d.Bad = append(d.Bad, badBody{Problem: "the arena: " + x.CapacityProblem.Error()})
+func (d *verifyDocument) records(ctx context.Context, x profile.Examination, opts verify.Options) error {
+	if x.ArenaProblem() != nil {
+		d.Bad = append(d.Bad, badBody{Problem: "the arena: " + x.ArenaProblem().Error()})
 	}
-	in := verify.Input{Log: x.Log, LogSize: x.LogSize, Arena: x.Arena, Capacity: x.Capacity}
-	report, err := verify.Root(ctx, in, opts)
+	report, err := verify.Root(ctx, x.Input(), opts)
 	d.Checked = countBody{Records: report.Records, Bytes: report.Bytes}
 	d.NextFrom, d.Unlisted = uint64(report.NextFrom), report.Unlisted
 	for _, b := range report.Bad {

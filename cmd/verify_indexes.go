@@ -3,7 +3,7 @@ package cmd
 import (
 	"context"
 
-	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/store/profile"
 )
 
 // indexesBody is what came of comparing the posting lists with a scan.
@@ -21,7 +21,7 @@ type badIndexBody struct {
 	Extra   uint64 `json:"extra"`
 }
 
-func examineIndexes(ctx context.Context, x *native.Examination) (*indexesBody, error) {
+func examineIndexes(ctx context.Context, x profile.Examination) (*indexesBody, error) {
 	checked, err := x.CheckIndexes(ctx)
 	if err != nil {
 		return nil, err

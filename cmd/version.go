@@ -19,8 +19,5 @@ func versionText() string {
 			}
 		}
 	}
-	return fmt.Sprintf("lace %s (%s)\nprofiles: %s", version, commit, strings.Join(profiles(), ", "))
+	return fmt.Sprintf("lace %s (%s)\nprofiles: %s", version, commit, strings.Join(profileWords(), ", "))
 }
-
-// profiles lists the physical profiles that this build serves.
-func profiles() []string { return []string{"native"} }

@@ -13,6 +13,7 @@ import (
 	"github.com/lace-store/lace/pkg/mmap"
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/kept"
+	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
@@ -26,23 +27,11 @@ const mappingWait = 5 * time.Second
 // probeTries is how many collections the first probe of arena-lock is worth.
 const probeTries = 3
 
-// Choose decides what to retain, with a store that is open only during the
-// call. It must keep no record that the store returned.
-type Choose func(ctx context.Context, b store.Backend) (*kept.Set, error)
+// Choose decides what to retain.
+type Choose = profile.Choose
 
 // CompactOptions say how a root is compacted.
-type CompactOptions struct {
-	// Open says how the root is opened; ReadOnly and Capacity do not apply.
-	Open Options
-	// JournalSize is the most bytes of a batch; zero is the default.
-	JournalSize uint64
-	// Approve, unless nil, may refuse a plan before anything is changed.
-	Approve func(*compact.Plan) error
-	// DiscardUnlisted lets a compaction go on although a whole record lies
-	// behind the end of record-log.
-	DiscardUnlisted bool
-	Run             compact.Options
-}
+type CompactOptions = profile.CompactOptions
 
 // Compact removes what choose leaves out, in place, or finishes the compaction
 // that was interrupted before; then choose is not called. The lifetime lock is
@@ -65,7 +54,7 @@ func Compact(ctx context.Context, dir string, opts CompactOptions, choose Choose
 		if err != nil {
 			return compact.Report{}, err
 		}
-		return withArena(own, opts.Open.FS, func(p *profile) (compact.Report, error) {
+		return withArena(own, opts.Open.FS, func(p *physical) (compact.Report, error) {
 			return compact.Run(ctx, p, plan, opts.Run)
 		})
 	})
@@ -104,7 +93,7 @@ func withOwnership(ctx context.Context, dir string, opts CompactOptions, f func(
 }
 
 func resumeOwned(ctx context.Context, own *Ownership, found compact.Files, opts CompactOptions) (compact.Report, error) {
-	return withArena(own, opts.Open.FS, func(p *profile) (compact.Report, error) {
+	return withArena(own, opts.Open.FS, func(p *physical) (compact.Report, error) {
 		table, _, err := own.structure()
 		if err != nil {
 			return compact.Report{}, err
@@ -241,7 +230,7 @@ func (o *Ownership) probeArena() error {
 
 // withArena holds arena-lock exclusively and the arena open for positional
 // reads and writes while f runs.
-func withArena(own *Ownership, fsys vfs.FS, f func(*profile) (compact.Report, error)) (compact.Report, error) {
+func withArena(own *Ownership, fsys vfs.FS, f func(*physical) (compact.Report, error)) (compact.Report, error) {
 	lock, err := own.lockArena(vfs.ExclusiveLock)
 	if err != nil {
 		return compact.Report{}, err
@@ -250,7 +239,7 @@ func withArena(own *Ownership, fsys vfs.FS, f func(*profile) (compact.Report, er
 	if err != nil {
 		return compact.Report{}, errors.Join(ioError("open", own.dir, own.path(root.Records), err), lock.Close())
 	}
-	report, err := f(&profile{own: own, arena: arena})
+	report, err := f(&physical{own: own, arena: arena})
 	// The last sync of the arena is behind us; a close that reports an error
 	// all the same makes the run doubtful.
 	if e := arena.Close(); e != nil {
@@ -282,20 +271,20 @@ func (o *Ownership) structure() (table *rowlog.Table, torn uint64, err error) {
 	return table, torn, errors.Join(err, log.Close())
 }
 
-// profile is what a compaction needs of a native root.
-type profile struct {
+// physical is what a compaction needs of a native root.
+type physical struct {
 	own   *Ownership
 	arena vfs.File
 }
 
-var _ compact.Profile = (*profile)(nil)
+var _ compact.Profile = (*physical)(nil)
 
-func (p *profile) FS() vfs.FS      { return p.own.fs }
-func (p *profile) Dir() string     { return p.own.dir }
-func (p *profile) Arena() vfs.File { return p.arena }
+func (p *physical) FS() vfs.FS      { return p.own.fs }
+func (p *physical) Dir() string     { return p.own.dir }
+func (p *physical) Arena() vfs.File { return p.arena }
 
 // RemoveIndexes implements compact.Profile.
-func (p *profile) RemoveIndexes() error {
+func (p *physical) RemoveIndexes() error {
 	path := p.own.path(root.Indexes)
 	if err := vfs.RemoveTree(p.own.fs, path); err != nil {
 		return resumable(ioError("remove", p.own.dir, path, err), p.own.dir)
@@ -308,7 +297,7 @@ func (p *profile) RemoveIndexes() error {
 }
 
 // Publish implements compact.Profile: record-log is replaced as a whole.
-func (p *profile) Publish(rows iter.Seq2[rowlog.Row, error]) error {
+func (p *physical) Publish(rows iter.Seq2[rowlog.Row, error]) error {
 	buf := make([]byte, 0, rowlog.RowLen)
 	err := vfs.Replace(p.own.fs, p.own.dir, root.RecordLog, func(w io.Writer) error {
 		for row, err := range rows {
@@ -330,7 +319,7 @@ func (p *profile) Publish(rows iter.Seq2[rowlog.Row, error]) error {
 
 // Release implements compact.Profile: the whole unlogged tail becomes a hole;
 // the capacity stays.
-func (p *profile) Release(newEnd uint64) (compact.Release, error) {
+func (p *physical) Release(newEnd uint64) (compact.Release, error) {
 	info, err := p.arena.Stat()
 	if err != nil {
 		return "", resumable(ioError("release", p.own.dir, p.own.path(root.Records), err), p.own.dir)
@@ -355,7 +344,7 @@ func (p *profile) Release(newEnd uint64) (compact.Release, error) {
 }
 
 // ReleaseWorth implements compact.Profile.
-func (p *profile) ReleaseWorth(newEnd uint64) (uint64, error) {
+func (p *physical) ReleaseWorth(newEnd uint64) (uint64, error) {
 	info, err := p.arena.Stat()
 	if err != nil {
 		return 0, ioError("measure", p.own.dir, p.own.path(root.Records), err)

@@ -20,7 +20,7 @@ func Create(ctx context.Context, dir string, opts Options) (*Store, error) {
 	if opts.ReadOnly {
 		return nil, &store.Error{Kind: store.Integration, Doing: "create", Root: dir, Found: "read-only options"}
 	}
-	capacity, err := opts.creationCapacity(dir)
+	capacity, err := creationCapacity(opts, dir)
 	if err != nil {
 		return nil, err
 	}

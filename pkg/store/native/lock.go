@@ -82,7 +82,7 @@ func ownUnder(ctx context.Context, marker vfs.File, dir string, opts Options) (*
 	if err := marker.Close(); err != nil {
 		return nil, errors.Join(ioError("close", dir, filepath.Join(dir, root.Marker), err), f.Close())
 	}
-	err = lockWithin(ctx, f, vfs.ExclusiveLock, opts.LockWait, opts.tellWaiting("the lock of "+dir))
+	err = lockWithin(ctx, f, vfs.ExclusiveLock, opts.LockWait, tellWaiting(opts, "the lock of "+dir))
 	if err != nil {
 		return nil, errors.Join(lockError(opts.FS, dir, path, "another Lace has this root open", err), f.Close())
 	}
@@ -125,7 +125,7 @@ func (o *Ownership) lockArena(mode vfs.LockMode) (vfs.File, error) {
 	return f, nil
 }
 
-func (o Options) tellWaiting(what string) func() {
+func tellWaiting(o Options, what string) func() {
 	if o.Waiting == nil {
 		return nil
 	}

@@ -35,7 +35,7 @@ func openMarker(ctx context.Context, dir string, opts Options) (vfs.File, error)
 }
 
 func lockBootstrap(ctx context.Context, f vfs.File, dir, path string, opts Options) error {
-	err := lockWithin(ctx, f, vfs.ExclusiveLock, bootstrapWait+opts.LockWait, opts.tellWaiting("the bootstrap lock of "+dir))
+	err := lockWithin(ctx, f, vfs.ExclusiveLock, bootstrapWait+opts.LockWait, tellWaiting(opts, "the bootstrap lock of "+dir))
 	if err != nil {
 		return lockError(opts.FS, dir, path, "another program is opening this root", err)
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/root"
-	"github.com/lace-store/lace/pkg/store/vfs"
 )
 
 // CapacityVariable is the environment variable that overrides the capacity of
@@ -31,29 +31,8 @@ const (
 // counts: openers hold it for moments only.
 const bootstrapWait = time.Second
 
-// Options say how a root is opened. FS is required; the zero value of the rest
-// is the default.
-type Options struct {
-	FS vfs.FS
-	// ReadOnly opens without writing anything at all: no truncation of a torn
-	// row, no lock file, no cleaning. It works on a read-only mount.
-	ReadOnly bool
-	// LockWait is how long a lock held by someone else is waited for.
-	LockWait time.Duration
-	// Waiting, unless nil, is told once what is being waited for.
-	Waiting func(what string)
-	// Capacity is the arena length of a root being created, in bytes. Zero
-	// leaves it to CapacityVariable, and else to the platform's default.
-	Capacity uint64
-	// LookupEnv, unless nil, is asked for CapacityVariable, and only when an
-	// arena has to be made. Programs pass os.LookupEnv.
-	LookupEnv func(string) (string, bool)
-	// NoPublish keeps a writer from publishing posting lists, as a sweep does
-	// whose compaction removes them all.
-	NoPublish bool
-	// IndexMemory bounds the posting lists in memory, in bytes.
-	IndexMemory int64
-}
+// Options say how a root is opened; LookupEnv is asked for CapacityVariable.
+type Options = profile.Options
 
 // CapacityFrom reads CapacityVariable through lookup, which is os.LookupEnv
 // outside of tests. Zero means that it is not set.
@@ -90,7 +69,7 @@ func defaultCapacity() uint64 {
 
 // creationCapacity returns the capacity for the arena of dir, before anything
 // is made. It is zero when dir has an arena, whose recorded length counts.
-func (o Options) creationCapacity(dir string) (uint64, error) {
+func creationCapacity(o Options, dir string) (uint64, error) {
 	info, err := o.FS.Stat(filepath.Join(dir, root.Records))
 	if err == nil && info.Size > 0 {
 		return 0, nil

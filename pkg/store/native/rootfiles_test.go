@@ -12,6 +12,7 @@ import (
 
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/vfs/faultfs"
@@ -166,13 +167,13 @@ func TestStaging(t *testing.T) {
 	s, err := native.Open(t.Context(), dir, native.Options{FS: fsys})
 	must(t, err)
 	var op store.StoreRecords
-	var staged []*native.Staged
+	var staged []profile.Staged
 	for n := 1; n < 4; n++ {
 		rec := blob(n)
 		one, err := s.Stage(storeOp(rec).Records[0].Hash, uint64(len(rec)), bytes.NewReader(rec))
 		must(t, err)
 		staged = append(staged, one)
-		op.Records = append(op.Records, one.NewRecord)
+		op.Records = append(op.Records, one.Record())
 	}
 	if got := names(t, filepath.Join(dir, root.Staging, "1")); len(got) != 3 {
 		t.Errorf("staged files %v", got)

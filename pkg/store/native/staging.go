@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/vfs"
@@ -32,7 +33,7 @@ type Staged struct {
 // Stage receives the length bytes of one record from r, verifies its full
 // typed hash on the way, and syncs the file. The caller releases the result
 // once the record is stored or given up.
-func (s *Store) Stage(want record.Hash, length uint64, r io.Reader) (*Staged, error) {
+func (s *Store) Stage(want record.Hash, length uint64, r io.Reader) (profile.Staged, error) {
 	if s.readOnly {
 		return nil, &store.Error{Kind: store.Integration, Doing: "stage", Root: s.dir, Found: "a read-only opening"}
 	}
@@ -73,6 +74,9 @@ func (t *Staged) receive(r io.Reader) error {
 	}
 	return nil
 }
+
+// Record implements profile.Staged.
+func (t *Staged) Record() store.NewRecord { return t.NewRecord }
 
 // Release removes the staging file.
 func (t *Staged) Release() error {

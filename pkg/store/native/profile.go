@@ -1,0 +1,68 @@
+package native
+
+import (
+	"context"
+
+	"github.com/lace-store/lace/pkg/compact"
+	"github.com/lace-store/lace/pkg/store/profile"
+	"github.com/lace-store/lace/pkg/store/root"
+	"github.com/lace-store/lace/pkg/store/rowlog"
+	"github.com/lace-store/lace/pkg/store/verify"
+)
+
+// Profile offers this package as one of the profiles of a build.
+type Profile struct{}
+
+var _ profile.Profile = Profile{}
+
+// Name implements profile.Profile.
+func (Profile) Name() string { return root.Native }
+
+// Create implements profile.Profile.
+func (Profile) Create(ctx context.Context, dir string, opts Options) (profile.Store, error) {
+	return opened(Create(ctx, dir, opts))
+}
+
+// Open implements profile.Profile.
+func (Profile) Open(ctx context.Context, dir string, opts Options) (profile.Store, error) {
+	return opened(Open(ctx, dir, opts))
+}
+
+// opened keeps a nil store from becoming an interface that is not nil.
+func opened(s *Store, err error) (profile.Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Examine implements profile.Profile.
+func (Profile) Examine(ctx context.Context, dir string, opts Options) (profile.Examination, error) {
+	x, err := ExamineDamaged(ctx, dir, opts)
+	if err != nil {
+		return nil, err
+	}
+	return examined{x}, nil
+}
+
+// Compact implements profile.Profile.
+func (Profile) Compact(ctx context.Context, dir string, opts CompactOptions, choose Choose) (compact.Report, error) {
+	return Compact(ctx, dir, opts, choose)
+}
+
+// Resume implements profile.Profile.
+func (Profile) Resume(ctx context.Context, dir string, opts CompactOptions) (compact.Report, error) {
+	return Resume(ctx, dir, opts)
+}
+
+// examined is an Examination as profile.Examination sees it.
+type examined struct{ *Examination }
+
+func (x examined) Table() *rowlog.Table { return x.Examination.Table }
+func (x examined) TornBytes() uint64    { return x.Examination.TornBytes }
+func (x examined) Damage() error        { return x.Examination.Damage }
+func (x examined) ArenaProblem() error  { return x.CapacityProblem }
+func (x examined) Files() compact.Files { return x.Examination.Files }
+func (x examined) Input() verify.Input {
+	return verify.Input{Log: x.Log, LogSize: x.LogSize, Arena: x.Arena, Capacity: x.Capacity}
+}
