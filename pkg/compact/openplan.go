@@ -9,6 +9,7 @@ import (
 
 	"github.com/lace-store/lace/pkg/compact/format"
 	"github.com/lace-store/lace/pkg/compact/move"
+	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/kept"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
@@ -23,11 +24,13 @@ type PlanSummary struct {
 	// Kept is the set that the plan was made from, found again among the rows
 	// of the old log; nil once published, for then these rows are gone.
 	Kept *kept.Set
+
+	log [32]byte // the digest of the old log, beside Kept
 }
 
 // OpenPlan opens compaction-plan of a root with a state at that cursor and
 // checks it against the record-log's rows. The caller closes the file.
-func OpenPlan(fsys vfs.FS, dir string, table *rowlog.Table, cursor format.RowIndex) (vfs.File, *move.Plan, PlanSummary, error) {
+func OpenPlan(fsys vfs.FS, dir string, log rowlog.Rows, cursor format.RowIndex) (vfs.File, *move.Plan, PlanSummary, error) {
 	path := filepath.Join(dir, root.Plan)
 	f, err := fsys.OpenFile(path, vfs.ReadOnly)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,14 +39,14 @@ func OpenPlan(fsys vfs.FS, dir string, table *rowlog.Table, cursor format.RowInd
 	if err != nil {
 		return nil, nil, PlanSummary{}, ioError(dir, "open", root.Plan, err)
 	}
-	rows, summary, err := checkPlan(f, dir, table, cursor)
+	rows, summary, err := checkPlan(f, dir, log, cursor)
 	if err != nil {
 		return nil, nil, PlanSummary{}, errors.Join(err, f.Close())
 	}
 	return f, rows, summary, nil
 }
 
-func checkPlan(f vfs.File, dir string, table *rowlog.Table, cursor format.RowIndex) (*move.Plan, PlanSummary, error) {
+func checkPlan(f vfs.File, dir string, log rowlog.Rows, cursor format.RowIndex) (*move.Plan, PlanSummary, error) {
 	header, err := readPlanHeader(f, dir)
 	if err != nil {
 		return nil, PlanSummary{}, err
@@ -56,7 +59,7 @@ func checkPlan(f vfs.File, dir string, table *rowlog.Table, cursor format.RowInd
 		return nil, PlanSummary{}, err
 	}
 	rows := move.NewPlan(f, header)
-	if err := matchLog(rows, dir, table, cursor, &summary); err != nil {
+	if err := matchLog(rows, dir, log, cursor, &summary); err != nil {
 		return nil, PlanSummary{}, err
 	}
 	return rows, summary, nil
@@ -117,54 +120,77 @@ func checkRows(f vfs.File, dir string, h format.PlanHeader) (PlanSummary, error)
 // matchLog checks the plan against the record-log: all its rows are among the
 // boundary's rows of the old log, or the log was published already, which
 // happens only once every row is at its new place.
-func matchLog(rows *move.Plan, dir string, table *rowlog.Table, cursor format.RowIndex, s *PlanSummary) error {
+func matchLog(rows *move.Plan, dir string, log rowlog.Rows, cursor format.RowIndex, s *PlanSummary) error {
 	h := rows.Header()
-	if table.Position() == h.Boundary && table.End() == h.OldEnd {
-		return matchOldLog(rows, dir, table, s)
+	if log.Position() == h.Boundary && log.End() == h.OldEnd {
+		return matchOldLog(rows, dir, log, s)
 	}
 	done, err := rows.EffectiveCursor(cursor)
 	if err != nil {
 		return ioError(dir, "read", root.Plan, err)
 	}
-	if done != rows.Rows() || uint64(table.Position()) != h.Retained || table.End() != s.NewEnd {
-		return corruptFile(dir, root.RecordLog, "", fmt.Sprintf("%d rows ending at %d", table.Position(), table.End()),
+	if done != rows.Rows() || uint64(log.Position()) != h.Retained || log.End() != s.NewEnd {
+		return corruptFile(dir, root.RecordLog, "", fmt.Sprintf("%d rows ending at %d", log.Position(), log.End()),
 			fmt.Sprintf("the %d rows ending at %d that the plan was made from", h.Boundary, h.OldEnd))
 	}
-	for i := range rows.Rows() {
+	s.Published = true
+	return matchNewLog(rows, dir, log)
+}
+
+// matchNewLog checks that the rows of the log are those of the plan at their
+// new places; there are as many.
+func matchNewLog(rows *move.Plan, dir string, log rowlog.Rows) error {
+	i := format.RowIndex(0)
+	for got, err := range allOf(log) {
+		if err != nil {
+			return err
+		}
 		p, err := rows.Row(i)
 		if err != nil {
 			return ioError(dir, "read", root.Plan, err)
 		}
-		got := table.Row(rowlog.ID(uint64(i)))
 		if got.Hash != p.Hash || got.Offset != p.OffsetNew || got.Len != p.Len {
 			return corruptFile(dir, root.RecordLog, fmt.Sprintf("row %d", i), fmt.Sprintf("%s at %d+%d", got.Hash, got.Offset, got.Len),
 				fmt.Sprintf("the plan's %s at %d+%d", p.Hash, p.OffsetNew, p.Len))
 		}
+		i++
 	}
-	s.Published = true
 	return nil
 }
 
-func matchOldLog(rows *move.Plan, dir string, table *rowlog.Table, s *PlanSummary) error {
-	s.Kept = kept.New(table.Position())
-	id := uint64(0)
-	matcher := format.NewMatcher(func() (format.OldRow, bool) {
-		if id == uint64(table.Position()) {
-			return format.OldRow{}, false
-		}
-		r := table.Row(rowlog.ID(id))
-		id++
-		return format.OldRow{Hash: r.Hash, Offset: r.Offset, Len: r.Len}, true
-	})
-	for i := range rows.Rows() {
-		p, err := rows.Row(i)
+// matchOldLog finds the rows of the plan among those of the old log, which it
+// reads once.
+func matchOldLog(rows *move.Plan, dir string, log rowlog.Rows, s *PlanSummary) error {
+	s.Kept = kept.New(log.Position())
+	var digest rowlog.Digester
+	match := format.NewMatcher(rows.Rows(), rows.Row)
+	id := store.RecordID(0)
+	for r, err := range allOf(log) {
 		if err != nil {
-			return ioError(dir, "read", root.Plan, err)
+			return err
 		}
-		if err := matcher.Row(i, p); err != nil {
-			return corruptFile(dir, root.Plan, fmt.Sprintf("row %d", i), err.Error(), "")
+		digest.Add(r)
+		id++
+		found, err := match.Old(format.OldRow{Hash: r.Hash, Offset: r.Offset, Len: r.Len})
+		if err != nil {
+			return mismatch(dir, match.Next(), err)
 		}
-		s.Kept.Add(rowlog.ID(id - 1))
+		if found {
+			s.Kept.Add(id)
+		}
 	}
+	if err := match.End(); err != nil {
+		return mismatch(dir, match.Next(), err)
+	}
+	s.log = digest.Sum()
 	return nil
+}
+
+// mismatch tells a plan that does not fit the log from one that cannot be read.
+func mismatch(dir string, i format.RowIndex, err error) error {
+	var unlike *format.MatchError
+	if !errors.As(err, &unlike) {
+		return ioError(dir, "read", root.Plan, err)
+	}
+	return corruptFile(dir, root.Plan, fmt.Sprintf("row %d", i), err.Error(), "")
 }

@@ -39,27 +39,45 @@ type Plan struct {
 	// Digest identifies the kept set and the root (kept_digest).
 	Digest [32]byte
 
-	table *rowlog.Table
-	set   *kept.Set
+	rows rowlog.Rows
+	set  *kept.Set
 }
 
-// NewPlan plans to retain the set of the rows in table, with batches of at
-// most journal bytes. The set must decide about exactly these rows.
-func NewPlan(table *rowlog.Table, set *kept.Set, journal uint64) (*Plan, error) {
-	if set.Boundary() != table.Position() {
+// NewPlan plans to retain the set of the rows, with batches of at most journal
+// bytes. The set must decide about exactly these rows. The rows are read once
+// here and once for each writing of the plan, in order; an error of theirs is
+// returned as it is.
+func NewPlan(rows rowlog.Rows, set *kept.Set, journal uint64) (*Plan, error) {
+	if set.Boundary() != rows.Position() {
 		return nil, &store.Error{
 			Kind: store.Integration, Doing: "plan",
-			Found: fmt.Sprintf("a kept set over %d records", set.Boundary()), Want: fmt.Sprintf("%d, all of the root", table.Position()),
+			Found: fmt.Sprintf("a kept set over %d records", set.Boundary()), Want: fmt.Sprintf("%d, all of the root", rows.Position()),
 		}
 	}
 	p := &Plan{
-		Header: format.PlanHeader{Boundary: table.Position(), Retained: set.Count(), Journal: journal, OldEnd: table.End()},
-		table:  table, set: set,
+		Header: format.PlanHeader{Boundary: rows.Position(), Retained: set.Count(), Journal: journal, OldEnd: rows.End()},
+		rows:   rows, set: set,
 	}
+	var log rowlog.Digester
+	if err := p.measure(&log); err != nil {
+		return nil, err
+	}
+	p.Retained = Count{set.Count(), p.NewEnd}
+	p.Removed = Count{uint64(rows.Position()) - set.Count(), rows.End() - p.NewEnd}
+	p.Digest = set.Digest(log.Sum())
+	return p, nil
+}
+
+// measure checks the rows of the plan, adds up where they end and what moves,
+// and gives log every row of the root.
+func (p *Plan) measure(log *rowlog.Digester) error {
 	check := format.NewChecker(p.Header)
-	for row := range p.Rows() {
+	for row, err := range p.planned(log.Add) {
+		if err != nil {
+			return err
+		}
 		if err := check.Row(row); err != nil {
-			return nil, &store.Error{Kind: store.Integration, Doing: "plan", Err: err}
+			return &store.Error{Kind: store.Integration, Doing: "plan", Err: err}
 		}
 		if row.Moves() {
 			p.Moved += row.Len
@@ -67,27 +85,65 @@ func NewPlan(table *rowlog.Table, set *kept.Set, journal uint64) (*Plan, error) 
 	}
 	newEnd, err := check.End()
 	if err != nil {
-		return nil, &store.Error{Kind: store.Integration, Doing: "plan", Err: err}
+		return &store.Error{Kind: store.Integration, Doing: "plan", Err: err}
 	}
 	p.NewEnd = newEnd
-	p.Retained = Count{set.Count(), newEnd}
-	p.Removed = Count{uint64(table.Position()) - set.Count(), table.End() - newEnd}
-	p.Digest = set.Digest(table.Digest(table.Position()))
-	return p, nil
+	return nil
 }
 
-// Rows yields the plan rows in order.
-func (p *Plan) Rows() iter.Seq[format.PlanRow] {
-	return func(yield func(format.PlanRow) bool) {
-		end := uint64(0)
-		for id := range p.set.IDs() {
-			old := p.table.Row(id)
-			row := format.PlanRow{Hash: old.Hash, OffsetOld: old.Offset, OffsetNew: end, Len: old.Len}
-			if !yield(row) {
+// Rows yields the plan rows in order. An error is that of the rows the plan
+// was made from, and the last thing yielded.
+func (p *Plan) Rows() iter.Seq2[format.PlanRow, error] {
+	return p.planned(func(rowlog.Row) {})
+}
+
+// planned yields the plan rows, and shows see every row of the root on the way.
+func (p *Plan) planned(see func(rowlog.Row)) iter.Seq2[format.PlanRow, error] {
+	return func(yield func(format.PlanRow, error) bool) {
+		end, id := uint64(0), store.RecordID(0)
+		for old, err := range allOf(p.rows) {
+			if err != nil {
+				yield(format.PlanRow{}, err)
+				return
+			}
+			see(old)
+			id++
+			if !p.set.Has(id) {
+				continue
+			}
+			if !yield(format.PlanRow{Hash: old.Hash, OffsetOld: old.Offset, OffsetNew: end, Len: old.Len}, nil) {
 				return
 			}
 			end += old.Len
 		}
+	}
+}
+
+// allOf yields the rows, and an error in place of one too many or behind one
+// too few: a kept set and a plan are about exactly as many.
+func allOf(rows rowlog.Rows) iter.Seq2[rowlog.Row, error] {
+	return func(yield func(rowlog.Row, error) bool) {
+		count, end := store.Position(0), uint64(0)
+		for row, err := range rows.All() {
+			if err == nil && count == rows.Position() {
+				err = miscount(rows, fmt.Sprintf("more than %d rows", count))
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+			count++
+			end = row.End()
+		}
+		if count != rows.Position() || end != rows.End() {
+			yield(rowlog.Row{}, miscount(rows, fmt.Sprintf("%d rows that end at %d", count, end)))
+		}
+	}
+}
+
+func miscount(rows rowlog.Rows, found string) error {
+	return &store.Error{
+		Kind: store.Integration, Doing: "read rows", Found: found,
+		Want: fmt.Sprintf("%d rows that end at %d", rows.Position(), rows.End()),
 	}
 }
 
@@ -100,7 +156,10 @@ func (p *Plan) writeTo(w io.Writer) error {
 	if _, err := w.Write(buf); err != nil {
 		return err
 	}
-	for row := range p.Rows() {
+	for row, err := range p.Rows() {
+		if err != nil {
+			return err
+		}
 		buf = row.AppendTo(buf[:0])
 		if _, err := w.Write(buf); err != nil {
 			return err

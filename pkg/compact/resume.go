@@ -82,22 +82,22 @@ func ClearLeftovers(fsys vfs.FS, dir string, found Files) error {
 	return removeInOrder(fsys, dir, append(names, root.Plan)...)
 }
 
-// Resume finishes an interrupted compaction of a root with a state. table is
-// the structure of the current record-log; glyphs of a half-moved arena prove
+// Resume finishes an interrupted compaction of a root with a state. log is the
+// structure of the current record-log; glyphs of a half-moved arena prove
 // nothing. The caller has settled the directory.
-func Resume(ctx context.Context, p Profile, table *rowlog.Table, found Files, opts Options) (Report, error) {
+func Resume(ctx context.Context, p Profile, log rowlog.Rows, found Files, opts Options) (Report, error) {
 	r := newRun(p, opts)
-	err := r.resume(ctx, table, found)
+	err := r.resume(ctx, log, found)
 	r.endPhase()
 	return r.report, err
 }
 
-func (r *run) resume(ctx context.Context, table *rowlog.Table, found Files) error {
+func (r *run) resume(ctx context.Context, log rowlog.Rows, found Files) error {
 	state, err := readMoveState(r.profile.FS(), r.profile.Dir())
 	if err != nil {
 		return err
 	}
-	file, rows, err := r.openPlan(table, state.Cursor)
+	file, rows, err := r.openPlan(log, state.Cursor)
 	if err != nil {
 		return err
 	}
@@ -148,8 +148,8 @@ func ReadState(fsys vfs.FS, dir string) (format.State, error) {
 // openPlan opens compaction-plan and believes it only after every check: a
 // sane header, rows that fit each other, and rows that are those of the
 // record-log, old or already published. Nothing was written before that.
-func (r *run) openPlan(table *rowlog.Table, cursor format.RowIndex) (vfs.File, *move.Plan, error) {
-	file, rows, summary, err := OpenPlan(r.profile.FS(), r.profile.Dir(), table, cursor)
+func (r *run) openPlan(log rowlog.Rows, cursor format.RowIndex) (vfs.File, *move.Plan, error) {
+	file, rows, summary, err := OpenPlan(r.profile.FS(), r.profile.Dir(), log, cursor)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -159,7 +159,7 @@ func (r *run) openPlan(table *rowlog.Table, cursor format.RowIndex) (vfs.File, *
 	r.report.Removed = Count{uint64(h.Boundary) - h.Retained, h.OldEnd - summary.NewEnd}
 	r.report.Moved = summary.Moved
 	if summary.Kept != nil {
-		r.report.Digest = summary.Kept.Digest(table.Digest(table.Position()))
+		r.report.Digest = summary.Kept.Digest(summary.log)
 	}
 	return file, rows, nil
 }

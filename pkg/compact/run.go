@@ -64,7 +64,7 @@ func (r *run) fresh(ctx context.Context, plan *Plan) error {
 	if err := r.writePlan(plan); err != nil { // A
 		return err
 	}
-	file, rows, err := r.openPlan(plan.table, 0)
+	file, rows, err := r.openPlan(plan.rows, 0)
 	if err != nil {
 		return err
 	}

@@ -21,12 +21,12 @@ type Status struct {
 
 // ReadStatus reads the state of an interrupted compaction and believes the
 // plan only after the checks of a resume. It writes nothing.
-func ReadStatus(fsys vfs.FS, dir string, table *rowlog.Table) (Status, error) {
+func ReadStatus(fsys vfs.FS, dir string, log rowlog.Rows) (Status, error) {
 	state, err := readMoveState(fsys, dir)
 	if err != nil {
 		return Status{}, err
 	}
-	f, rows, summary, err := OpenPlan(fsys, dir, table, state.Cursor)
+	f, rows, summary, err := OpenPlan(fsys, dir, log, state.Cursor)
 	if err != nil {
 		return Status{State: state}, err
 	}
@@ -62,12 +62,12 @@ func (s *Status) measure(rows *move.Plan, first format.RowIndex) error {
 
 // Prove hashes every plan row of an interrupted compaction where a resume
 // would look for it. It writes nothing.
-func Prove(ctx context.Context, fsys vfs.FS, dir string, arena vfs.File, table *rowlog.Table, progress func(done, total uint64)) (move.Proof, error) {
+func Prove(ctx context.Context, fsys vfs.FS, dir string, arena vfs.File, log rowlog.Rows, progress func(done, total uint64)) (move.Proof, error) {
 	state, err := readMoveState(fsys, dir)
 	if err != nil {
 		return move.Proof{}, err
 	}
-	f, rows, _, err := OpenPlan(fsys, dir, table, state.Cursor)
+	f, rows, _, err := OpenPlan(fsys, dir, log, state.Cursor)
 	if err != nil {
 		return move.Proof{}, err
 	}

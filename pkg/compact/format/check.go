@@ -57,25 +57,69 @@ func (c *Checker) End() (newEnd uint64, err error) {
 }
 
 // Matcher checks that plan rows occur, in order and exactly, among the rows of
-// the old record-log, which it reads through next: false at the end.
-type Matcher struct{ next func() (OldRow, bool) }
+// the old record-log. The old rows come to it one by one; it reads the plan.
+type Matcher struct {
+	next  RowIndex // the plan row that is looked for
+	rows  RowIndex
+	row   func(RowIndex) (PlanRow, error)
+	want  PlanRow
+	ready bool // want is row next
+}
 
-// NewMatcher returns a Matcher over the old rows.
-func NewMatcher(next func() (OldRow, bool)) *Matcher { return &Matcher{next: next} }
+// NewMatcher returns a Matcher for a plan of so many rows, which it reads in
+// order, each once.
+func NewMatcher(rows RowIndex, row func(RowIndex) (PlanRow, error)) *Matcher {
+	return &Matcher{rows: rows, row: row}
+}
 
-// Row finds the next plan row among the old rows that are left.
-func (m *Matcher) Row(i RowIndex, r PlanRow) error {
-	want := OldRow{Hash: r.Hash, Offset: r.OffsetOld, Len: r.Len}
-	for {
-		old, ok := m.next()
-		if !ok || old.Offset > r.OffsetOld {
-			return fmt.Errorf("plan row %d of %s at old range %d+%d is not in the record-log", i, r.Hash, r.OffsetOld, r.Len)
-		}
-		if old.Offset == r.OffsetOld {
-			if old != want {
-				return fmt.Errorf("plan row %d is %s at %d+%d, but the record-log has %s at %d+%d", i, r.Hash, r.OffsetOld, r.Len, old.Hash, old.Offset, old.Len)
-			}
-			return nil
-		}
+// MatchError says that a plan row is not in the record-log as it is in the plan.
+type MatchError struct{ why string }
+
+// Error names the row, and what the record-log has in its place.
+func (e *MatchError) Error() string { return e.why }
+
+// Next returns the plan row that was not found yet.
+func (m *Matcher) Next() RowIndex { return m.next }
+
+// Old takes the next old row and reports whether it is a row of the plan. The
+// error is a *MatchError, or that of reading the plan.
+func (m *Matcher) Old(old OldRow) (found bool, err error) {
+	if m.next == m.rows {
+		return false, nil
 	}
+	if !m.ready {
+		if m.want, err = m.row(m.next); err != nil {
+			return false, err
+		}
+		m.ready = true
+	}
+	r := m.want
+	switch {
+	case old.Offset < r.OffsetOld:
+		return false, nil
+	case old.Offset > r.OffsetOld:
+		return false, m.absent()
+	case old != (OldRow{Hash: r.Hash, Offset: r.OffsetOld, Len: r.Len}):
+		return false, &MatchError{fmt.Sprintf("plan row %d is %s at %d+%d, but the record-log has %s at %d+%d",
+			m.next, r.Hash, r.OffsetOld, r.Len, old.Hash, old.Offset, old.Len)}
+	}
+	m.next++
+	m.ready = false
+	return true, nil
+}
+
+// End checks that all rows of the plan were found. Its errors are those of Old.
+func (m *Matcher) End() (err error) {
+	if m.next == m.rows {
+		return nil
+	}
+	if m.want, err = m.row(m.next); err != nil {
+		return err
+	}
+	return m.absent()
+}
+
+func (m *Matcher) absent() error {
+	r := m.want
+	return &MatchError{fmt.Sprintf("plan row %d of %s at old range %d+%d is not in the record-log", m.next, r.Hash, r.OffsetOld, r.Len)}
 }

@@ -3,6 +3,8 @@ package format_test
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"math"
 	"os"
 	"strings"
@@ -129,24 +131,43 @@ func believe(h format.PlanHeader, rows []format.PlanRow, old []format.OldRow) er
 		return err
 	}
 	check := format.NewChecker(h)
-	next := 0
-	match := format.NewMatcher(func() (format.OldRow, bool) {
-		if next == len(old) {
-			return format.OldRow{}, false
-		}
-		next++
-		return old[next-1], true
-	})
-	for i, r := range rows {
+	for _, r := range rows {
 		if err := check.Row(r); err != nil {
 			return err
 		}
-		if err := match.Row(format.RowIndex(i), r); err != nil {
+	}
+	if _, err := check.End(); err != nil {
+		return err
+	}
+	match := format.NewMatcher(format.RowIndex(len(rows)), func(i format.RowIndex) (format.PlanRow, error) { return rows[i], nil })
+	found := 0
+	for _, o := range old {
+		ok, err := match.Old(o)
+		if err != nil {
 			return err
 		}
+		if ok {
+			found++
+		}
 	}
-	_, err := check.End()
-	return err
+	if err := match.End(); err != nil {
+		return err
+	}
+	if found != len(rows) || match.Next() != format.RowIndex(found) {
+		return fmt.Errorf("%d of %d rows found, the next is %d", found, len(rows), match.Next())
+	}
+	return nil
+}
+
+func TestAnUnreadablePlanIsNoMismatch(t *testing.T) {
+	broken := errors.New("broken disk")
+	match := format.NewMatcher(1, func(format.RowIndex) (format.PlanRow, error) { return format.PlanRow{}, broken })
+	if found, err := match.Old(format.OldRow{}); found || err != broken {
+		t.Errorf("Old = %v, %v", found, err)
+	}
+	if err := match.End(); err != broken {
+		t.Errorf("End = %v", err)
+	}
 }
 
 func TestAPlanIsBelievedOnlyWhenEverythingFits(t *testing.T) {
