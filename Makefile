@@ -50,14 +50,17 @@ clean:
 	rm -rf bin $(BUILD)
 
 # crash, fuzz-sweep and bench-sweep are the long forms of what check runs short:
-# crash states of compaction and resume, random policies against the oracle, and
-# sweeps over a big root in memory.
-STATES ?= 100000
+# crash states of compaction and resume (STATES in all, over five tests, each on
+# one core), random policies against the oracle, and sweeps over a big root in
+# memory.
+STATES ?= 500000
 CASES  ?= 100000
 BIG    ?= 1048576
 .PHONY: crash fuzz-sweep bench-sweep
 crash:
-	LACE_CRASH_STATES=$(STATES) $(GO) test -timeout 0 -run 'Matrix|Survives' ./pkg/compact/... ./pkg/store/native
+	GOMAXPROCS=1 LACE_CRASH_STATES=$$(($(STATES) / 5)) $(GO) test -count 1 -timeout 0 -v \
+		-run '^TestMatrix|^TestCompactionSurvives' ./pkg/compact/compacttest ./pkg/store/native
+	$(GO) test -count 1 -timeout 0 -run 'Surviv|Crash' ./pkg/store/...
 	LACE_TEST_LONG=1 $(GO) test -timeout 0 -run 'Killed' ./cmd
 
 fuzz-sweep:

@@ -14,10 +14,10 @@ func Catch(subject Subject, m Mutant, states int) (kinds string, found error) {
 	if m.Deep {
 		opts.Stride, opts.EverySecond = 0, true
 	}
-	tried, err := Run(subject, opts)
+	tally, err := Run(subject, opts)
 	var failure *Failure
 	if !errors.As(err, &failure) {
-		return fmt.Sprintf("%d states tried", tried), err
+		return tally.String(), err
 	}
 	if len(failure.State.Events) == 0 {
 		return "nothing", fmt.Errorf("the mutant fails without any event, which proves nothing: %w", err)

@@ -9,8 +9,6 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/zeebo/blake3"
-
 	"github.com/lace-store/lace/pkg/compact"
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/root"
@@ -36,6 +34,8 @@ type History struct {
 	onlyLosses bool
 	// shutDown says that the last event was a failed sync of a directory.
 	shutDown bool
+	// scratch is for files that are compared and forgotten. Forks share it.
+	scratch []byte
 }
 
 // Begin builds the root of a shape. A wrap that is not nil is put around the
@@ -52,13 +52,16 @@ func Begin(subject Subject, shape *Shape, wrap func(vfs.FS) vfs.FS) (History, er
 		wrap = func(fsys vfs.FS) vfs.FS { return fsys }
 	}
 	// What is not durable now would be a fault of Build, not of a compaction.
-	h := History{subject: subject, shape: shape, fs: fsys.Crash(crashfs.None()), state: State{Shape: shape.Seed}, wrap: wrap}
+	h := History{subject: subject, shape: shape, fs: fsys.Crash(crashfs.None()), state: State{Shape: shape.Seed}, wrap: wrap, scratch: make([]byte, mostRead)}
 	return h, h.CheckOpen()
 }
 
 // Adopt is a History of a root of the shape that is in fsys already.
 func Adopt(subject Subject, shape *Shape, fsys *crashfs.FS) *History {
-	return &History{subject: subject, shape: shape, fs: fsys, state: State{Shape: shape.Seed}, wrap: func(fsys vfs.FS) vfs.FS { return fsys }}
+	return &History{
+		subject: subject, shape: shape, fs: fsys, state: State{Shape: shape.Seed}, scratch: make([]byte, mostRead),
+		wrap: func(fsys vfs.FS) vfs.FS { return fsys },
+	}
 }
 
 // State returns the shape and events so far.
@@ -76,7 +79,7 @@ func (h *History) run(fsys *crashfs.FS) (compact.Report, error) {
 func (h *History) Step(fsys vfs.FS) (compact.Report, error) {
 	h.runs++
 	settings := h.shape.Settings(h.runs)
-	log, err := readAll(fsys, root.RecordLog)
+	log, err := h.readAll(fsys, root.RecordLog)
 	if err != nil {
 		return compact.Report{}, err
 	}
@@ -192,7 +195,7 @@ func (h *History) checkOpen(fsys *crashfs.FS) error {
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
-	log, err := readAll(fsys, root.RecordLog)
+	log, err := h.readAll(fsys, root.RecordLog)
 	if err != nil {
 		return err
 	}
@@ -224,7 +227,7 @@ func (h *History) Finish() error {
 
 func (h *History) checkFinished() error {
 	for name, fsys := range map[string]*crashfs.FS{"": h.fs.Clone(), " on the disk": h.fs.Crash(crashfs.None())} {
-		log, err := readAll(fsys, root.RecordLog)
+		log, err := h.readAll(fsys, root.RecordLog)
 		if err != nil {
 			return err
 		}
@@ -258,8 +261,7 @@ func (h *History) checkReport(r compact.Report) error {
 	if r.Release == compact.Unsupported {
 		want.Released = 0
 	}
-	sum := blake3.Sum256(s.oldLog)
-	if want.Digest = s.Set().Digest(sum); r.Digest != want.Digest && (r.Outcome != compact.Resumed || r.Digest != [32]byte{}) {
+	if want.Digest = s.wantedDigest(); r.Digest != want.Digest && (r.Outcome != compact.Resumed || r.Digest != [32]byte{}) {
 		return fmt.Errorf("digest %x, want %x", r.Digest, want.Digest)
 	}
 	if r.Boundary != want.Boundary || r.Retained != want.Retained || r.Removed != want.Removed || r.Released != want.Released {
@@ -280,7 +282,7 @@ func (h *History) checkNew(fsys *crashfs.FS) error {
 	if h.shape.FS.NoPunch || h.lied() {
 		return nil
 	}
-	arena, err := readAll(fsys, root.Records)
+	arena, err := h.readAll(fsys, root.Records)
 	if err != nil {
 		return err
 	}
@@ -303,25 +305,29 @@ func (h *History) lied() bool {
 }
 
 func (h *History) checkArena(fsys *crashfs.FS, want []byte) error {
-	arena, err := readAll(fsys, root.Records)
+	arena, err := h.readAll(fsys, root.Records)
 	if err != nil {
 		return err
 	}
 	if len(arena) < len(want) {
 		return fmt.Errorf("records has %d bytes, want %d and more", len(arena), len(want))
 	}
-	for i, b := range want {
-		if arena[i] != b {
-			return fmt.Errorf("records differs from byte %d on", i)
-		}
+	if bytes.Equal(arena[:len(want)], want) {
+		return nil
 	}
-	return nil
+	at := 0
+	for arena[at] == want[at] {
+		at++
+	}
+	return fmt.Errorf("records differs from byte %d on", at)
 }
 
 // mostRead bounds what is read of an arena, in bytes: no shape is larger.
 const mostRead = 1 << 15
 
-func readAll(fsys vfs.FS, name string) (b []byte, err error) {
+// readAll reads a file, or the beginning of an arena. What it returns is valid
+// until it is called again.
+func (h *History) readAll(fsys vfs.FS, name string) (b []byte, err error) {
 	f, err := fsys.OpenFile(filepath.Join(Dir, name), vfs.ReadOnly)
 	if err != nil {
 		return nil, err
@@ -331,7 +337,7 @@ func readAll(fsys vfs.FS, name string) (b []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b = make([]byte, min(info.Size, mostRead))
+	b = h.scratch[:min(info.Size, mostRead)]
 	n, err := f.ReadAt(b, 0)
 	if errors.Is(err, io.EOF) {
 		err = nil

@@ -16,8 +16,11 @@ const (
 	// StateVariable has one state to try alone.
 	StateVariable = "LACE_CRASH_STATE"
 	// StatesVariable is how many states a matrix tries, instead of its own
-	// number.
+	// number. All calls of a shape are struck then, with more survivors each.
 	StatesVariable = "LACE_CRASH_STATES"
+	// FirstVariable is the seed of the first shape, so that a long run goes on
+	// where another ended.
+	FirstVariable = "LACE_CRASH_FIRST"
 )
 
 // Options say how much a matrix tries.
@@ -56,27 +59,35 @@ func (f *Failure) Error() string {
 // Unwrap returns what is wrong.
 func (f *Failure) Unwrap() error { return f.Err }
 
+// longRandom is how many random survivors the long form tries at each power cut.
+const longRandom = 16
+
 // matrix tries states until it has tried enough.
 type matrix struct {
 	subject Subject
 	opts    Options
-	tried   int
-	random  *rand.Rand
+	tally   Tally
+	random  *rand.Rand // of the shape, so that each can be tried alone
 }
 
 // Run tries every call of one shape after the other until the number of states
 // is reached, and returns the first failure: a *Failure, unless a shape cannot
 // even be built. Besides the first event of every call, it tries second and third
 // events during the resume for a sample.
-func Run(subject Subject, opts Options) (tried int, err error) {
-	m := &matrix{subject: subject, opts: opts, random: rand.New(rand.NewPCG(1, 2))}
-	for seed := opts.First; m.tried < opts.States; seed++ {
-		if err := m.shape(NewShape(seed)); err != nil {
-			return m.tried, err
+func Run(subject Subject, opts Options) (Tally, error) {
+	m := &matrix{subject: subject, opts: opts, tally: Tally{Next: opts.First}}
+	for !m.enough() {
+		m.random = rand.New(rand.NewPCG(1, m.tally.Next))
+		if err := m.shape(NewShape(m.tally.Next)); err != nil {
+			return m.tally, err
 		}
+		m.tally.Next++
+		m.tally.Shapes++
 	}
-	return m.tried, nil
+	return m.tally, nil
 }
+
+func (m *matrix) enough() bool { return m.tally.States >= m.opts.States }
 
 // Matrix is Run as a test. With StateVariable set it tries that state alone.
 func Matrix(t *testing.T, subject Subject, opts Options) {
@@ -87,18 +98,30 @@ func Matrix(t *testing.T, subject Subject, opts Options) {
 		}
 		return
 	}
-	if text := os.Getenv(StatesVariable); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatalf("%s: %v", StatesVariable, err)
-		}
-		opts.States = n
+	if long := int(number(t, StatesVariable, 0)); long > 0 {
+		// The long form strikes every call.
+		opts.States, opts.Stride, opts.Random = long, 0, max(opts.Random, longRandom)
 	}
-	tried, err := Run(subject, opts)
+	opts.First = number(t, FirstVariable, opts.First)
+	tally, err := Run(subject, opts)
 	if err != nil {
-		t.Fatalf("%v\nafter %d states; replay with go test -run '^%s$' and", err, tried, t.Name())
+		t.Fatalf("%v\nafter %s; replay with go test -run '^%s$' and", err, tally, t.Name())
 	}
-	t.Logf("%d states", tried)
+	t.Log(tally)
+}
+
+// number is a variable of the environment, or what is usual without it.
+func number(t *testing.T, name string, usual uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return usual
+	}
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
 }
 
 // Replay tries one state.
@@ -142,7 +165,7 @@ func (m *matrix) shape(s *Shape) error {
 		return failed(h, err)
 	}
 	stride := m.opts.Stride + 1
-	for at := 1 + int(s.Seed)%stride; at <= calls && m.tried < m.opts.States; at += stride {
+	for at := 1 + int(s.Seed)%stride; at <= calls && !m.enough(); at += stride {
 		if err := m.strikes(h, at); err != nil {
 			return err
 		}
@@ -187,7 +210,7 @@ func (m *matrix) second(h History, at int) error {
 	if err != nil {
 		return failed(h, err)
 	}
-	for second := 1; second <= calls && m.tried < m.opts.States; second++ {
+	for second := 1; second <= calls && !m.enough(); second++ {
 		if err := m.power(h, second); err != nil {
 			return err
 		}
@@ -224,7 +247,7 @@ func (m *matrix) follow(h History, e Event) error {
 // settled checks what an event left, and that a resume finishes it; for a
 // sample, that it does so after further events too.
 func (m *matrix) settled(h History) error {
-	m.tried++
+	m.tally.add(h.state.Events)
 	if err := h.Settle(); err != nil {
 		return failed(h, err)
 	}

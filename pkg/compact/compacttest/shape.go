@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/zeebo/blake3"
+
 	"github.com/lace-store/lace/pkg/compact"
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/kept"
@@ -26,6 +28,7 @@ type Shape struct {
 	oldLog, newLog []byte
 	oldArena       []byte
 	newArena       []byte
+	digest         [32]byte // of the kept set
 }
 
 // NewShape draws a shape that removes at least one record.
@@ -119,6 +122,14 @@ func (s *Shape) Settings(n int) Settings {
 		Buffer:   []int{64, 300, 1024, 1 << 16}[r.IntN(4)],
 		WorthGap: []uint64{1, uint64(1 + r.IntN(3000)), 1 << 40}[r.IntN(3)],
 	}}
+}
+
+// wantedDigest is what a report says of the set.
+func (s *Shape) wantedDigest() [32]byte {
+	if s.digest == ([32]byte{}) {
+		s.digest = s.Set().Digest(blake3.Sum256(s.oldLog))
+	}
+	return s.digest
 }
 
 func (s *Shape) isOld(log []byte) bool { return bytes.Equal(log, s.oldLog) }

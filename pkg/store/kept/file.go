@@ -83,7 +83,7 @@ func (s *Set) WriteFile(w io.Writer, rootLog, policies [32]byte) error {
 // writeBitmap writes the bytes of Bitmap in pieces.
 func (s *Set) writeBitmap(w io.Writer) error {
 	left := bitmapLen(s.boundary)
-	buf := make([]byte, 0, chunkBytes)
+	buf := make([]byte, 0, min(chunkBytes, 8*len(s.words)))
 	for i, word := range s.words {
 		buf = binary.LittleEndian.AppendUint64(buf, word)
 		if len(buf) < chunkBytes && i < len(s.words)-1 {

@@ -112,7 +112,13 @@ func (subject) Open(ctx context.Context, fsys vfs.FS, dir string) (err error) {
 
 // TestCompactionSurvivesCrashes is the crash matrix of this profile.
 func TestCompactionSurvivesCrashes(t *testing.T) {
-	compacttest.Matrix(t, subject{}, compacttest.Options{States: 2_000, Random: 4, Stride: 14})
+	compacttest.Matrix(t, subject{}, compacttest.Options{First: 3 << 20, States: 2_000, Random: 4, Stride: 14})
+}
+
+// TestCompactionSurvivesSecondCrashes cuts the power at every call of the
+// resume after a kill at every call.
+func TestCompactionSurvivesSecondCrashes(t *testing.T) {
+	compacttest.Matrix(t, subject{}, compacttest.Options{First: 4 << 20, States: 1_000, Stride: 40, EverySecond: true})
 }
 
 // TestEveryCallOfACompactionFails lets every call fail once. The error is of
