@@ -11,9 +11,10 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize"
-
-	"github.com/lace-store/lace/pkg/store/native"
 	"github.com/lace-store/lace/scripts/mkroot/gen"
+
+	"github.com/lace-store/lace/pkg/store/arena"
+	"github.com/lace-store/lace/pkg/store/native"
 )
 
 // options are the parsed command line.
@@ -38,7 +39,7 @@ func parseArgs(args []string, usage io.Writer) (o options, err error) {
 	flags.Func("seals", "the share of random records that are sealed (`P%`)", share(&o.synthetic.Seals))
 	flags.Func("no-topic", "the share of random records without a topic (`P%`)", share(&o.synthetic.NoTopic))
 	flags.Func("capacity", "the `SIZE` of the arena (default: "+native.CapacityVariable+", or the profile's)", size(&o.capacity))
-	if o.capacity, err = native.CapacityFrom(os.LookupEnv); err != nil {
+	if o.capacity, err = arena.CapacityFrom(os.LookupEnv); err != nil {
 		return o, err
 	}
 	if err := flags.Parse(args); err != nil {

@@ -4,16 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
 )
-
-// copyBytes is the size of the buffer that admission copies records through.
-const copyBytes = 1 << 20
 
 // admit is one StoreRecords transaction (seed 002, commit rules 1-7).
 func (s *Store) admit(op store.StoreRecords) (store.Result, error) {
@@ -54,7 +50,7 @@ func (s *Store) classify(records []store.NewRecord) ([]store.StoreOutcome, []row
 			continue
 		}
 		row := rowlog.Row{Hash: r.Hash, Offset: end, Len: r.Len}
-		if err := s.checkNew(row, r, i); err != nil {
+		if err := s.writer.CheckNew(row, r, i); err != nil {
 			return nil, nil, nil, err
 		}
 		id = store.RecordID(uint64(s.table.Position()) + uint64(len(rows)) + 1)
@@ -66,62 +62,18 @@ func (s *Store) classify(records []store.NewRecord) ([]store.StoreOutcome, []row
 	return outcomes, rows, sources, nil
 }
 
-func (s *Store) checkNew(row rowlog.Row, r store.NewRecord, i int) error {
-	if _, err := record.ParseHash(r.Hash[:]); err != nil || r.Body == nil || row.Validate() != nil || r.Len > record.MaxRecordLen {
-		return &store.Error{
-			Kind: store.Integration, Doing: "admit", Root: s.dir, Where: fmt.Sprintf("input %d", i),
-			Found: fmt.Sprintf("a record of %d bytes under hash %q", r.Len, r.Hash[:]), Want: "a validated record", Err: err,
-		}
-	}
-	if row.End() > s.capacity {
-		return &store.Error{
-			Kind: store.LimitExceeded, Doing: "admit", Root: s.dir, Where: fmt.Sprintf("input %d", i), Hash: r.Hash,
-			Found: fmt.Sprintf("an end at byte %d", row.End()), Want: fmt.Sprintf("at most the capacity of %d bytes", s.capacity),
-		}
-	}
-	return nil
-}
-
 // writeRecords writes the records at the committed end and syncs the arena
 // once. Nothing names these bytes yet: after a failure they are residue.
 func (s *Store) writeRecords(rows []rowlog.Row, sources []store.NewRecord) error {
 	for i, row := range rows {
-		if err := s.copyBody(row, sources[i]); err != nil {
+		if err := s.writer.Copy(row, sources[i]); err != nil {
 			return err
 		}
 	}
 	// Without this, a power cut could leave rows that name bytes which never
 	// reached the disk.
 	if err := s.arena.Sync(); err != nil {
-		return s.refuse(ioError("sync", s.dir, s.path(root.Records), err))
-	}
-	return nil
-}
-
-// copyBody copies one record in pieces. The glyph line is looked at on the
-// way, because a record under another hash could not be opened again.
-func (s *Store) copyBody(row rowlog.Row, r store.NewRecord) error {
-	if s.copyBuf == nil {
-		s.copyBuf = make([]byte, copyBytes)
-	}
-	for done := uint64(0); done < row.Len; {
-		piece := s.copyBuf[:min(uint64(len(s.copyBuf)), row.Len-done)]
-		n, err := r.Body.ReadAt(piece, int64(done))
-		if n < len(piece) {
-			if err == nil || errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
-			}
-			return &store.Error{Kind: store.Store, Doing: "read the body of", Root: s.dir, Hash: r.Hash, Err: err}
-		}
-		if done == 0 {
-			if err := rowlog.JudgeGlyph(piece, r.Hash); err != nil {
-				return &store.Error{Kind: store.Integration, Doing: "admit", Root: s.dir, Hash: r.Hash, Want: "its own glyph line", Err: err}
-			}
-		}
-		if _, err := s.arena.WriteAt(piece, int64(row.Offset+done)); err != nil {
-			return ioError("write", s.dir, s.path(root.Records), err)
-		}
-		done += uint64(len(piece))
+		return s.refuse(root.IOError("sync", s.dir, s.path(root.Records), err))
 	}
 	return nil
 }
@@ -134,10 +86,10 @@ func (s *Store) writeRows(rows []rowlog.Row) error {
 		encoded = row.AppendTo(encoded)
 	}
 	if _, err := s.log.WriteAt(encoded, s.logEnd()); err != nil {
-		return s.reconcile(ioError("append to", s.dir, s.path(root.RecordLog), err), rows, encoded)
+		return s.reconcile(root.IOError("append to", s.dir, s.path(root.RecordLog), err), rows, encoded)
 	}
 	if err := s.log.Sync(); err != nil {
-		return s.cutBack(ioError("sync", s.dir, s.path(root.RecordLog), err))
+		return s.cutBack(root.IOError("sync", s.dir, s.path(root.RecordLog), err))
 	}
 	return nil
 }
@@ -152,28 +104,28 @@ func (s *Store) reconcile(cause error, rows []rowlog.Row, encoded []byte) error 
 	path := s.path(root.RecordLog)
 	info, err := s.log.Stat()
 	if err != nil {
-		return s.cutBack(errors.Join(cause, ioError("reconcile", s.dir, path, err)))
+		return s.cutBack(errors.Join(cause, root.IOError("reconcile", s.dir, path, err)))
 	}
 	if info.Size < s.logEnd() || info.Size > s.logEnd()+int64(len(encoded)) {
-		return s.refuse(errors.Join(cause, corrupt(s.dir, path, "length", fmt.Sprintf("%d bytes", info.Size),
+		return s.refuse(errors.Join(cause, root.Corrupt(s.dir, path, "length", fmt.Sprintf("%d bytes", info.Size),
 			fmt.Sprintf("from %d to %d", s.logEnd(), s.logEnd()+int64(len(encoded))))))
 	}
 	added := int(info.Size-s.logEnd()) / rowlog.RowLen
 	end := s.logEnd() + int64(added)*rowlog.RowLen
 	if end != info.Size {
 		if err := s.log.Truncate(end); err != nil {
-			return s.refuse(errors.Join(cause, ioError("cut back", s.dir, path, err)))
+			return s.refuse(errors.Join(cause, root.IOError("cut back", s.dir, path, err)))
 		}
 	}
 	if err := s.log.Sync(); err != nil {
-		return s.cutBack(errors.Join(cause, ioError("sync", s.dir, path, err)))
+		return s.cutBack(errors.Join(cause, root.IOError("sync", s.dir, path, err)))
 	}
 	suffix := make([]byte, end-s.logEnd())
 	if n, err := s.log.ReadAt(suffix, s.logEnd()); n < len(suffix) {
-		return s.refuse(errors.Join(cause, ioError("reconcile", s.dir, path, err)))
+		return s.refuse(errors.Join(cause, root.IOError("reconcile", s.dir, path, err)))
 	}
 	if !bytes.Equal(suffix, encoded[:len(suffix)]) {
-		return s.refuse(errors.Join(cause, corrupt(s.dir, path, fmt.Sprintf("offset %d", s.logEnd()), "other rows", "the rows that were being written")))
+		return s.refuse(errors.Join(cause, root.Corrupt(s.dir, path, fmt.Sprintf("offset %d", s.logEnd()), "other rows", "the rows that were being written")))
 	}
 	s.adopt(rows[:added])
 	return cause
@@ -191,7 +143,7 @@ func (s *Store) cutBack(cause error) error {
 		err = s.log.Sync()
 	}
 	if err != nil {
-		cause = errors.Join(cause, ioError("cut back", s.dir, s.path(root.RecordLog), err))
+		cause = errors.Join(cause, root.IOError("cut back", s.dir, s.path(root.RecordLog), err))
 	}
 	return s.refuse(cause)
 }

@@ -67,7 +67,7 @@ func (x *Examination) open() error {
 		x.Damage, err = err, nil
 	}
 	if x.CapacityProblem != nil {
-		x.Damage = corrupt(x.own.dir, x.own.path(root.Records), "length", x.CapacityProblem.Error(), "")
+		x.Damage = root.Corrupt(x.own.dir, x.own.path(root.Records), "length", x.CapacityProblem.Error(), "")
 	}
 	return err
 }
@@ -94,7 +94,7 @@ func (x *Examination) Record(id store.RecordID) ([]byte, rowlog.Row, error) {
 	row := x.Table.Row(id)
 	b := make([]byte, row.Len)
 	if _, err := x.Arena.ReadAt(b, int64(row.Offset)); err != nil {
-		return nil, row, ioError("read", x.own.dir, x.own.path(root.Records), err)
+		return nil, row, root.IOError("read", x.own.dir, x.own.path(root.Records), err)
 	}
 	return b, row, nil
 }
@@ -127,11 +127,11 @@ func (r *examinedRows) Load(id store.RecordID) (store.Record, error) {
 	}
 	row := r.x.Table.Row(id)
 	if row.Len > record.MaxRecordLen {
-		return store.Record{}, corrupt(r.x.own.dir, r.x.own.path(root.RecordLog), fmt.Sprintf("record #%d", id), fmt.Sprintf("%d bytes", row.Len), fmt.Sprintf("at most %d", record.MaxRecordLen))
+		return store.Record{}, root.Corrupt(r.x.own.dir, r.x.own.path(root.RecordLog), fmt.Sprintf("record #%d", id), fmt.Sprintf("%d bytes", row.Len), fmt.Sprintf("at most %d", record.MaxRecordLen))
 	}
 	r.buf = slices.Grow(r.buf[:0], int(row.Len))[:row.Len]
 	if _, err := r.x.Arena.ReadAt(r.buf, int64(row.Offset)); err != nil {
-		return store.Record{}, ioError("read", r.x.own.dir, r.x.own.path(root.Records), err)
+		return store.Record{}, root.IOError("read", r.x.own.dir, r.x.own.path(root.Records), err)
 	}
 	return store.Record{ID: id, Hash: row.Hash, Bytes: r.buf}, nil
 }

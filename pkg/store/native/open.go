@@ -3,11 +3,11 @@ package native
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"path/filepath"
 	"strings"
 
-	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/arena"
+	"github.com/lace-store/lace/pkg/store/bootstrap"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/vfs"
 )
@@ -31,13 +31,13 @@ func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 // openOwned opens the store of a root that is owned already. Closing the store
 // leaves the ownership to its holder.
 func openOwned(ctx context.Context, own *Ownership, opts Options) (*Store, error) {
-	if err := own.refuseCompactionFiles(); err != nil {
+	if err := bootstrap.RefuseCompactionFiles(own.fs, own.dir); err != nil {
 		return nil, err
 	}
 	if err := own.requireTruth(); err != nil {
 		return nil, err
 	}
-	if err := own.requireCapacity(); err != nil {
+	if err := arena.RequireCapacity(own.fs, own.dir); err != nil {
 		return nil, err
 	}
 	s := &Store{own: own, fs: own.fs, dir: own.dir, readOnly: own.readOnly}
@@ -50,66 +50,31 @@ func openOwned(ctx context.Context, own *Ownership, opts Options) (*Store, error
 			return nil, errors.Join(err, s.closeFiles())
 		}
 	}
+	s.writer = arena.Writer{Dir: s.dir, File: s.arena, Capacity: s.capacity}
 	s.openIndex(opts)
 	return s, nil
-}
-
-// refuseCompactionFiles rejects a root with files of an interrupted compaction
-// or leftovers of one, naming the command that resumes (seed 000).
-func (o *Ownership) refuseCompactionFiles() error {
-	for _, name := range root.CompactionEntries() {
-		path := filepath.Join(o.dir, name)
-		_, err := o.fs.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return ioError("open", o.dir, path, err)
-		}
-		return &store.Error{
-			Kind: store.NeedsResume, Doing: "open", Root: o.dir,
-			Found: "a compaction of this root was interrupted: there is " + name,
-			Hint:  "lace resume " + o.dir,
-		}
-	}
-	return nil
 }
 
 // requireTruth tells a root whose making was interrupted from one that lost
 // its log or its arena.
 func (o *Ownership) requireTruth() error {
 	logPath, arenaPath := filepath.Join(o.dir, root.RecordLog), filepath.Join(o.dir, root.Records)
-	log, err := o.statIfPresent(logPath)
+	log, err := bootstrap.StatIfPresent(o.fs, o.dir, root.RecordLog)
 	if err != nil {
 		return err
 	}
-	arena, err := o.statIfPresent(arenaPath)
+	records, err := bootstrap.StatIfPresent(o.fs, o.dir, root.Records)
 	if err != nil {
 		return err
 	}
-	logEmpty, arenaEmpty := log == nil || log.Size == 0, arena == nil || arena.Size == 0
+	logEmpty, arenaEmpty := log == nil || log.Size == 0, records == nil || records.Size == 0
 	switch {
-	case logEmpty && arenaEmpty && (arena == nil || log != nil):
-		e := notRoot(o.dir, o.dir, "an unfinished root: making it was interrupted before its first record", nil)
-		e.Hint = "lace admit " + o.dir + " --create finishes making it"
-		return e
+	case logEmpty && arenaEmpty && (records == nil || log != nil):
+		return bootstrap.Unfinished(o.dir)
 	case log == nil:
-		return corrupt(o.dir, logPath, "", "no record-log beside an arena", "both")
+		return root.Corrupt(o.dir, logPath, "", "no record-log beside an arena", "both")
 	case arenaEmpty:
-		return corrupt(o.dir, arenaPath, "", "no arena beside a record-log with rows", "both")
-	}
-	return nil
-}
-
-// requireCapacity refuses an arena whose length is no valid capacity.
-func (o *Ownership) requireCapacity() error {
-	path := o.path(root.Records)
-	info, err := o.fs.Stat(path)
-	if err != nil {
-		return ioError("open", o.dir, path, err)
-	}
-	if err := checkCapacity(uint64(info.Size)); err != nil {
-		return corrupt(o.dir, path, "length", err.Error(), "")
+		return root.Corrupt(o.dir, arenaPath, "", "no arena beside a record-log with rows", "both")
 	}
 	return nil
 }
@@ -126,7 +91,7 @@ func (s *Store) openFiles() error {
 		path := filepath.Join(s.dir, o.name)
 		f, err := s.fs.OpenFile(path, mode)
 		if err != nil {
-			return ioError("open", s.dir, path, err)
+			return root.IOError("open", s.dir, path, err)
 		}
 		*o.file = f
 	}
@@ -137,7 +102,7 @@ func (s *Store) openFiles() error {
 // reader that finds no arena-lock, and may not make one, has the mapping own
 // the lifetime lock instead, which compaction needs as well.
 func (s *Store) mapArena() error {
-	lock, err := s.own.lockArena(vfs.Shared)
+	lock, err := arena.Lock(s.fs, s.dir, vfs.Shared, s.readOnly)
 	if err != nil {
 		return err
 	}
@@ -146,7 +111,7 @@ func (s *Store) mapArena() error {
 	}
 	m, err := s.arena.Map(int64(s.capacity), lock)
 	if err != nil {
-		return errors.Join(ioError("map", s.dir, s.path(root.Records), err), lock.Close())
+		return errors.Join(root.IOError("map", s.dir, s.path(root.Records), err), lock.Close())
 	}
 	s.mapping = m
 	return nil
@@ -157,7 +122,7 @@ func (s *Store) mapArena() error {
 func (s *Store) clean() error {
 	entries, err := s.fs.ReadDir(s.dir)
 	if err != nil {
-		return ioError("read directory", s.dir, s.dir, err)
+		return root.IOError("read directory", s.dir, s.dir, err)
 	}
 	for _, e := range entries {
 		stale := strings.HasPrefix(e.Name, root.IndexStart) && e.Name != root.Indexes
@@ -166,7 +131,7 @@ func (s *Store) clean() error {
 		}
 		path := filepath.Join(s.dir, e.Name)
 		if err := vfs.RemoveTree(s.fs, path); err != nil {
-			return ioError("remove", s.dir, path, err)
+			return root.IOError("remove", s.dir, path, err)
 		}
 	}
 	return nil

@@ -1,89 +1,13 @@
 package native
 
 import (
-	"fmt"
-	"path/filepath"
-	"runtime"
-	"strconv"
-	"time"
-
-	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/arena"
 	"github.com/lace-store/lace/pkg/store/profile"
-	"github.com/lace-store/lace/pkg/store/root"
 )
 
 // CapacityVariable is the environment variable that overrides the capacity of
-// a root at its creation, as a decimal number of bytes. Opening an existing
-// root does not read it.
-const CapacityVariable = "LACE_NATIVE_STORE_CREATE_CAPACITY"
-
-// Rules of the capacity, in bytes (seed 002).
-const (
-	minCapacity         = 1 << 20
-	capacityUnit        = 1 << 16
-	wideDefaultCapacity = 1 << 40
-	// Windows charges commit memory for mappings; arm64 Android has 39-bit
-	// addresses.
-	narrowDefaultCapacity = 1 << 36
-)
-
-// bootstrapWait is how long the bootstrap lock is tried before LockWait
-// counts: openers hold it for moments only.
-const bootstrapWait = time.Second
+// a root at its creation.
+const CapacityVariable = arena.CapacityVariable
 
 // Options say how a root is opened; LookupEnv is asked for CapacityVariable.
 type Options = profile.Options
-
-// CapacityFrom reads CapacityVariable through lookup, which is os.LookupEnv
-// outside of tests. Zero means that it is not set.
-func CapacityFrom(lookup func(string) (string, bool)) (uint64, error) {
-	text, set := lookup(CapacityVariable)
-	if !set {
-		return 0, nil
-	}
-	n, err := strconv.ParseUint(text, 10, 63)
-	if err == nil {
-		err = checkCapacity(n)
-	}
-	if err != nil {
-		return 0, &store.Error{Kind: store.Integration, Doing: "create", Where: CapacityVariable, Found: strconv.Quote(text), Want: capacityRule, Err: err}
-	}
-	return n, nil
-}
-
-const capacityRule = "a multiple of 65536, at least 1048576"
-
-func checkCapacity(n uint64) error {
-	if n < minCapacity || n%capacityUnit != 0 || n > 1<<62 {
-		return fmt.Errorf("capacity %d is not %s", n, capacityRule)
-	}
-	return nil
-}
-
-func defaultCapacity() uint64 {
-	if runtime.GOOS == "windows" || runtime.GOOS == "android" {
-		return narrowDefaultCapacity
-	}
-	return wideDefaultCapacity
-}
-
-// creationCapacity returns the capacity for the arena of dir, before anything
-// is made. It is zero when dir has an arena, whose recorded length counts.
-func creationCapacity(o Options, dir string) (uint64, error) {
-	info, err := o.FS.Stat(filepath.Join(dir, root.Records))
-	if err == nil && info.Size > 0 {
-		return 0, nil
-	}
-	switch {
-	case o.Capacity != 0:
-		if err := checkCapacity(o.Capacity); err != nil {
-			return 0, &store.Error{Kind: store.Integration, Doing: "create", Root: dir, Err: err}
-		}
-		return o.Capacity, nil
-	case o.LookupEnv != nil:
-		if n, err := CapacityFrom(o.LookupEnv); n != 0 || err != nil {
-			return n, err
-		}
-	}
-	return defaultCapacity(), nil
-}

@@ -18,7 +18,7 @@ import (
 func (s *Store) recover(ctx context.Context) error {
 	info, err := s.arena.Stat()
 	if err != nil {
-		return ioError("open", s.dir, s.path(root.Records), err)
+		return root.IOError("open", s.dir, s.path(root.Records), err)
 	}
 	s.capacity = uint64(info.Size)
 	if !s.readOnly {
@@ -54,7 +54,7 @@ func (s *Store) distrustCache() error {
 		err = s.log.DropCache(0, info.Size)
 	}
 	if err != nil {
-		return ioError("read anew", s.dir, s.path(root.RecordLog), err)
+		return root.IOError("read anew", s.dir, s.path(root.RecordLog), err)
 	}
 	return nil
 }
@@ -65,12 +65,12 @@ func (s *Store) truncateTorn(torn uint64) error {
 		return nil
 	}
 	if err := s.log.Truncate(s.logEnd()); err != nil {
-		return ioError("truncate a torn last row of", s.dir, s.path(root.RecordLog), err)
+		return root.IOError("truncate a torn last row of", s.dir, s.path(root.RecordLog), err)
 	}
 	// Without this, a power cut could bring the torn bytes back below a row
 	// that was appended since.
 	if err := s.log.Sync(); err != nil {
-		return ioError("sync", s.dir, s.path(root.RecordLog), err)
+		return root.IOError("sync", s.dir, s.path(root.RecordLog), err)
 	}
 	return nil
 }
@@ -82,15 +82,15 @@ func loadTable(log vfs.File, dir string, capacity uint64) (table *rowlog.Table, 
 	path := filepath.Join(dir, root.RecordLog)
 	info, err := log.Stat()
 	if err != nil {
-		return nil, 0, ioError("read", dir, path, err)
+		return nil, 0, root.IOError("read", dir, path, err)
 	}
 	table, torn, err = rowlog.Read(log, info.Size, capacity)
 	var bad *rowlog.RowError
 	switch {
 	case errors.As(err, &bad):
-		return table, 0, corrupt(dir, path, fmt.Sprintf("row %d at offset %d", bad.Index, bad.Offset()), bad.Err.Error(), "")
+		return table, 0, root.Corrupt(dir, path, fmt.Sprintf("row %d at offset %d", bad.Index, bad.Offset()), bad.Err.Error(), "")
 	case err != nil:
-		return nil, 0, ioError("read", dir, path, err)
+		return nil, 0, root.IOError("read", dir, path, err)
 	}
 	return table, torn, nil
 }
@@ -104,9 +104,9 @@ func checkGlyphs(ctx context.Context, arena vfs.File, dir string, table *rowlog.
 	switch {
 	case errors.As(err, &bad):
 		where := fmt.Sprintf("record #%d at offset %d", rowlog.ID(bad.Index), bad.Row.Offset)
-		return corrupt(dir, path, where, bad.Err.Error(), "the glyph line of "+bad.Row.Hash.String())
+		return root.Corrupt(dir, path, where, bad.Err.Error(), "the glyph line of "+bad.Row.Hash.String())
 	case err != nil:
-		return ioError("read", dir, path, err)
+		return root.IOError("read", dir, path, err)
 	}
 	return nil
 }

@@ -3,10 +3,9 @@ package native
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/lace-store/lace/pkg/store"
-	"github.com/lace-store/lace/pkg/store/record"
+	"github.com/lace-store/lace/pkg/store/arena"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
 )
@@ -27,13 +26,13 @@ type lostRow struct {
 func (s *Store) restore() (table *rowlog.Table, torn uint64, lost []lostRow, err error) {
 	info, err := s.log.Stat()
 	if err != nil {
-		return nil, 0, nil, ioError("read", s.dir, s.path(root.RecordLog), err)
+		return nil, 0, nil, root.IOError("read", s.dir, s.path(root.RecordLog), err)
 	}
 	table = &rowlog.Table{}
 	torn, err = rowlog.Scan(s.log, info.Size, func(index uint64, encoded []byte) error {
 		row, err := rowlog.Decode(encoded)
 		if isZero(encoded) {
-			if row, err = s.rowAt(table.End()); err == nil {
+			if row, err = arena.RowAt(s.arena, table.End(), s.capacity); err == nil {
 				lost = append(lost, lostRow{index, row})
 			}
 		}
@@ -62,27 +61,14 @@ func (s *Store) writeLost(lost []lostRow) error {
 	buf := make([]byte, 0, rowlog.RowLen)
 	for _, l := range lost {
 		if _, err := s.log.WriteAt(l.row.AppendTo(buf), int64(l.index)*rowlog.RowLen); err != nil {
-			return ioError("restore a row of", s.dir, s.path(root.RecordLog), err)
+			return root.IOError("restore a row of", s.dir, s.path(root.RecordLog), err)
 		}
 	}
 	// Without this, rows could be shown that the next power cut takes away.
 	if err := s.log.Sync(); err != nil {
-		return ioError("sync", s.dir, s.path(root.RecordLog), err)
+		return root.IOError("sync", s.dir, s.path(root.RecordLog), err)
 	}
 	return nil
-}
-
-// rowAt proves the record that begins at an offset of the arena, and returns
-// its row.
-func (s *Store) rowAt(offset uint64) (rowlog.Row, error) {
-	rest := int64(s.capacity - offset)
-	item, err := record.NewScanner(io.NewSectionReader(s.arena, int64(offset), rest)).Next()
-	if err != nil {
-		return rowlog.Row{}, err
-	}
-	row := rowlog.Row{Hash: item.Hash(), Offset: offset, Len: uint64(item.Len())}
-	_, err = item.WriteTo(io.Discard)
-	return row, err
 }
 
 func isZero(b []byte) bool {

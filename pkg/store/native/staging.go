@@ -50,7 +50,7 @@ func (s *Store) Stage(want record.Hash, length uint64, r io.Reader) (profile.Sta
 	path := filepath.Join(s.stage.path, strconv.FormatUint(s.stage.next, 10))
 	f, err := s.fs.OpenFile(path, vfs.ReadWrite|vfs.Create|vfs.Exclusive)
 	if err != nil {
-		return nil, ioError("stage", s.dir, path, err)
+		return nil, root.IOError("stage", s.dir, path, err)
 	}
 	staged := &Staged{NewRecord: store.NewRecord{Hash: want, Len: length, Body: f}, store: s, path: path, file: f}
 	if err := staged.receive(r); err != nil {
@@ -64,13 +64,13 @@ func (t *Staged) receive(r io.Reader) error {
 	w := io.MultiWriter(io.NewOffsetWriter(t.file, 0), v)
 	n, err := io.CopyN(w, r, int64(t.Len))
 	if err != nil {
-		return ioError("stage", t.store.dir, t.path, fmt.Errorf("after %d of %d bytes: %w", n, t.Len, err))
+		return root.IOError("stage", t.store.dir, t.path, fmt.Errorf("after %d of %d bytes: %w", n, t.Len, err))
 	}
 	if err := v.Check(); err != nil {
 		return &store.Error{Kind: store.Integration, Doing: "stage", Root: t.store.dir, Hash: t.Hash, Err: err}
 	}
 	if err := t.file.Sync(); err != nil {
-		return ioError("sync", t.store.dir, t.path, err)
+		return root.IOError("sync", t.store.dir, t.path, err)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (t *Staged) Release() error {
 	f := t.file
 	t.file = nil
 	if err := errors.Join(f.Close(), vfs.RemoveIfPresent(t.store.fs, t.path)); err != nil {
-		return ioError("remove", t.store.dir, t.path, err)
+		return root.IOError("remove", t.store.dir, t.path, err)
 	}
 	return nil
 }
@@ -98,13 +98,13 @@ func (s *Store) makeStage() error {
 	}
 	base := s.path(root.Staging)
 	if err := s.fs.Mkdir(base); err != nil && !errors.Is(err, fs.ErrExist) {
-		return ioError("create", s.dir, base, err)
+		return root.IOError("create", s.dir, base, err)
 	}
 	// Opening removed what earlier adoptions left, and the lifetime lock keeps
 	// others out, so the first name is free.
 	path := filepath.Join(base, "1")
 	if err := s.fs.Mkdir(path); err != nil {
-		return ioError("create", s.dir, path, err)
+		return root.IOError("create", s.dir, path, err)
 	}
 	s.stage.path = path
 	return nil
@@ -115,7 +115,7 @@ func (d *stageDir) removeAll(s *Store) error {
 		return nil
 	}
 	if err := vfs.RemoveTree(s.fs, s.path(root.Staging)); err != nil {
-		return ioError("remove", s.dir, s.path(root.Staging), err)
+		return root.IOError("remove", s.dir, s.path(root.Staging), err)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lace-store/lace/pkg/mmap"
 	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/arena"
 	"github.com/lace-store/lace/pkg/store/index"
 	"github.com/lace-store/lace/pkg/store/index/listdir"
 	"github.com/lace-store/lace/pkg/store/record"
@@ -34,7 +35,7 @@ type Store struct {
 
 	reader  *index.Reader
 	lists   *index.Cache
-	copyBuf []byte // the one buffer that admission copies through
+	writer  arena.Writer
 	stage   stageDir
 	refusal error // why the store may not be used any more
 	closed  bool
@@ -103,7 +104,7 @@ func (s *Store) read(op store.Op) (result store.Result, err error) {
 	})
 	var fault *mmap.FaultError
 	if errors.As(err, &fault) {
-		return nil, s.refuse(ioError("read", s.dir, s.path(root.Records), err))
+		return nil, s.refuse(root.IOError("read", s.dir, s.path(root.Records), err))
 	}
 	if err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func (s *Store) closeFiles() error {
 			continue
 		}
 		if e := f.file.Close(); e != nil {
-			err = errors.Join(err, ioError("close", s.dir, filepath.Join(s.dir, f.name), e))
+			err = errors.Join(err, root.IOError("close", s.dir, filepath.Join(s.dir, f.name), e))
 		}
 	}
 	s.log, s.arena = nil, nil

@@ -3,6 +3,7 @@ package native
 import (
 	"errors"
 
+	"github.com/lace-store/lace/pkg/store/arena"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/vfs"
 )
@@ -39,18 +40,18 @@ func (o *Ownership) OpenTruth() (t *Truth, err error) {
 		return t, err
 	}
 	t.Capacity = uint64(size)
-	t.CapacityProblem = checkCapacity(t.Capacity)
+	t.CapacityProblem = arena.CheckCapacity(t.Capacity)
 	return t, nil
 }
 
 func (o *Ownership) openTruthFile(name string) (vfs.File, int64, error) {
 	f, err := o.fs.OpenFile(o.path(name), vfs.ReadOnly)
 	if err != nil {
-		return nil, 0, ioError("open", o.dir, o.path(name), err)
+		return nil, 0, root.IOError("open", o.dir, o.path(name), err)
 	}
 	info, err := f.Stat()
 	if err != nil {
-		return nil, 0, errors.Join(ioError("open", o.dir, o.path(name), err), f.Close())
+		return nil, 0, errors.Join(root.IOError("open", o.dir, o.path(name), err), f.Close())
 	}
 	return f, info.Size, nil
 }

@@ -29,6 +29,17 @@ func markers() map[string]string {
 	}
 }
 
+// MarkerOf returns the exact marker of a profile. It panics for a name that is
+// none, which is a bug of the caller.
+func MarkerOf(profile string) string {
+	for marker, name := range markers() {
+		if name == profile {
+			return marker
+		}
+	}
+	panic("root: no profile " + profile)
+}
+
 // Detect returns the profile of the root dir by its marker. It opens
 // store-format alone, for reading, takes no lock, and reads no more than one
 // byte beyond the longest marker. A directory without a complete marker of a
@@ -83,7 +94,7 @@ func Judge(marker []byte, dir string) (profile string, err error) {
 	for known := range markers() {
 		if len(marker) <= len(known) && strings.HasPrefix(known, written) {
 			e := notRoot(dir, fmt.Sprintf("an unfinished marker of %d bytes: making this root was interrupted", len(marker)), nil)
-			if strings.HasPrefix(NativeMarker, written) {
+			if strings.HasPrefix(NativeMarker, written) || strings.HasPrefix(LMDBMarker, written) {
 				e.Hint = "lace admit " + dir + " --create finishes making it"
 			}
 			return "", e

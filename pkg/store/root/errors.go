@@ -1,4 +1,4 @@
-package native
+package root
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"github.com/lace-store/lace/pkg/store/vfs"
 )
 
-// ioError wraps an error of the file system. A context that ended is passed on
-// as Interrupted.
-func ioError(doing, dir, path string, err error) error {
+// IOError wraps an error of the file system about a path of the root dir. A
+// context that ended is passed on as Interrupted.
+func IOError(doing, dir, path string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return &store.Error{Kind: store.Interrupted, Doing: doing, Root: dir, Path: path, Err: err}
 	}
@@ -25,10 +25,19 @@ func ioError(doing, dir, path string, err error) error {
 	return e
 }
 
-// corrupt is a CorruptStore error about a place in a file.
-func corrupt(dir, path, where, found, want string) error {
+// Corrupt is a CorruptStore error about a place in a file of the root dir.
+func Corrupt(dir, path, where, found, want string) error {
 	return &store.Error{
 		Kind: store.CorruptStore, Doing: "open", Root: dir, Path: path, Where: where, Found: found, Want: want,
 		Hint: "nothing was changed; lace verify " + dir + " lists everything that is wrong",
 	}
+}
+
+// Resumable says in an error how to go on once a compaction has begun.
+func Resumable(err error, dir string) error {
+	var e *store.Error
+	if errors.As(err, &e) && e.Hint == "" {
+		e.Hint = "nothing was lost; lace resume " + dir
+	}
+	return err
 }

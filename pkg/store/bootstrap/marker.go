@@ -1,0 +1,93 @@
+package bootstrap
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/profile"
+	"github.com/lace-store/lace/pkg/store/root"
+	"github.com/lace-store/lace/pkg/store/vfs"
+)
+
+// Open opens store-format, takes the bootstrap lock on it and accepts only the
+// exact marker of the named profile, which a writer then makes durable. The
+// returned file holds the lock. No other path of the root is touched before the
+// marker was accepted.
+func Open(ctx context.Context, dir, profileName string, opts profile.Options) (vfs.File, error) {
+	path := filepath.Join(dir, root.Marker)
+	mode := vfs.ReadWrite // a writer syncs the marker it accepted
+	if opts.ReadOnly {
+		mode = vfs.ReadOnly
+	}
+	f, err := opts.FS.OpenFile(path, mode)
+	if err != nil {
+		return nil, root.OpenError(opts.FS, dir, err)
+	}
+	if err := lock(ctx, f, dir, path, opts); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if err := accept(f, dir, path, profileName, opts); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func lock(ctx context.Context, f vfs.File, dir, path string, opts profile.Options) error {
+	err := LockWithin(ctx, f, vfs.ExclusiveLock, wait+opts.LockWait, TellWaiting(opts, "the bootstrap lock of "+dir))
+	if err != nil {
+		return LockError(opts.FS, dir, path, "another program is opening this root", err)
+	}
+	return nil
+}
+
+// accept reads at most one byte more than the marker has.
+func accept(f vfs.File, dir, path, profileName string, opts profile.Options) error {
+	got, err := root.ReadMarker(f, len(root.MarkerOf(profileName)))
+	if err != nil {
+		return root.IOError("read", dir, path, err)
+	}
+	if err := judge(got, dir, path, profileName); err != nil {
+		return err
+	}
+	if opts.ReadOnly {
+		return nil
+	}
+	return syncMarker(f, dir, path, opts.FS)
+}
+
+// syncMarker makes the marker and its entry durable, so that a root that was
+// opened once can never come back without it.
+func syncMarker(f vfs.File, dir, path string, fsys vfs.FS) error {
+	if err := f.Sync(); err != nil {
+		return root.IOError("sync", dir, path, err)
+	}
+	if err := fsys.SyncDir(dir); err != nil {
+		return root.IOError("sync directory", dir, dir, err)
+	}
+	return nil
+}
+
+// judge accepts the marker of the profile and names what any other one is.
+func judge(got []byte, dir, path, profileName string) error {
+	found, err := root.Judge(got, dir)
+	if err == nil && found != profileName {
+		return &store.Error{
+			Kind: store.Unsupported, Doing: "open", Root: dir, Path: path,
+			Found: "a root of the " + found + " profile, not of the " + profileName + " one",
+		}
+	}
+	return err
+}
+
+// unfinished recognizes a strict prefix of a marker and returns its length. A
+// power cut may leave the size of a file without its bytes, so zeros in place
+// of the rest are the same (the seed speaks of the prefix alone).
+func unfinished(got []byte, marker string) (prefix int, ok bool) {
+	written := bytes.TrimRight(got, "\x00")
+	ok = len(written) < len(marker) && len(got) <= len(marker) && strings.HasPrefix(marker, string(written))
+	return len(written), ok
+}
