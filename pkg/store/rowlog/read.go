@@ -61,15 +61,20 @@ func Scan(log io.ReaderAt, size int64, visit func(index uint64, encoded []byte) 
 func Read(log io.ReaderAt, size int64, capacity uint64) (table *Table, torn uint64, err error) {
 	table = &Table{}
 	torn, err = Scan(log, size, func(index uint64, encoded []byte) error {
-		if err := table.appendEncoded(encoded, capacity); err != nil {
+		if err := table.pushEncoded(encoded, capacity); err != nil {
 			return &RowError{index, err}
 		}
 		return nil
 	})
+	// The index is made once it is known how large it must be. A row that
+	// repeats a hash comes before whatever ended the scan.
+	if repeated := table.indexAll(); repeated != nil {
+		return table, 0, repeated
+	}
 	return table, torn, err
 }
 
-func (t *Table) appendEncoded(encoded []byte, capacity uint64) error {
+func (t *Table) pushEncoded(encoded []byte, capacity uint64) error {
 	row, err := Decode(encoded)
 	if err != nil {
 		return err
@@ -77,7 +82,12 @@ func (t *Table) appendEncoded(encoded []byte, capacity uint64) error {
 	if err := row.CheckInside(capacity); err != nil {
 		return err
 	}
-	return t.Append(row)
+	if err := t.check(row); err != nil {
+		return err
+	}
+	k := makeKey(row.Hash)
+	t.push(row, &k)
+	return nil
 }
 
 // CheckInside reports a row that ends beyond an arena of capacity bytes. The

@@ -22,19 +22,6 @@ type Rows interface {
 	All() iter.Seq2[Row, error]
 }
 
-var _ Rows = (*Table)(nil)
-
-// All implements Rows. A resident table has no errors to yield.
-func (t *Table) All() iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
-		for i := range t.count {
-			if !yield(t.Row(ID(i)), nil) {
-				return
-			}
-		}
-	}
-}
-
 // digestBytes is how much a Digester hashes at a time: BLAKE3 is several times
 // faster over many rows than over one.
 const digestBytes = 1 << 10 * RowLen
