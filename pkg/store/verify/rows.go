@@ -1,13 +1,10 @@
 package verify
 
 import (
-	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -38,7 +35,7 @@ type run struct {
 	done   uint64
 
 	place   place
-	prints  []fingerprint
+	prints  prints
 	stopped error
 }
 
@@ -107,7 +104,7 @@ func (r *run) encodedRow(index uint64, encoded []byte) error {
 		r.bad(Bad{ID: id, Problem: "row: " + err.Error()})
 		return nil
 	}
-	r.prints = append(r.prints, fingerprint{print(row.Hash), index})
+	r.prints.add(row.Hash, index)
 	if err := row.CheckInside(r.capacity); err != nil {
 		r.report.Records++
 		r.place.lose()
@@ -196,51 +193,3 @@ func (r *run) checked(n uint64) {
 		r.opts.Progress(min(r.done, r.total), r.total)
 	}
 }
-
-// fingerprint is part of a hash, and the row that has it.
-type fingerprint struct{ print, index uint64 }
-
-// findDuplicates compares the hashes of all rows that could be decoded. Equal
-// fingerprints are settled by reading the rows again.
-func (r *run) findDuplicates(log io.ReaderAt) error {
-	slices.SortFunc(r.prints, func(a, b fingerprint) int {
-		return cmp.Or(cmp.Compare(a.print, b.print), cmp.Compare(a.index, b.index))
-	})
-	for lo := 0; lo < len(r.prints); {
-		hi := lo + 1
-		for hi < len(r.prints) && r.prints[hi].print == r.prints[lo].print {
-			hi++
-		}
-		if hi-lo > 1 {
-			if err := r.settle(log, r.prints[lo:hi]); err != nil {
-				return err
-			}
-		}
-		lo = hi
-	}
-	return nil
-}
-
-func (r *run) settle(log io.ReaderAt, same []fingerprint) error {
-	first := make(map[record.Hash]store.RecordID, len(same))
-	buf := make([]byte, rowlog.RowLen)
-	for _, p := range same {
-		if n, err := log.ReadAt(buf, int64(p.index*rowlog.RowLen)); n < len(buf) {
-			return err
-		}
-		row, err := rowlog.Decode(buf)
-		if err != nil {
-			return fmt.Errorf("row %d has changed: %w", p.index, err)
-		}
-		id := rowlog.ID(p.index)
-		if earlier, ok := first[row.Hash]; ok {
-			r.bad(Bad{id, row.Hash, row.Offset, fmt.Sprintf("row: repeats the hash of record #%d", earlier)})
-			continue
-		}
-		first[row.Hash] = id
-	}
-	return nil
-}
-
-// print takes eight characters of the digest text, which are 48 bits.
-func print(h record.Hash) uint64 { return binary.LittleEndian.Uint64(h[2:]) }

@@ -144,6 +144,7 @@ func Root(ctx context.Context, in Input, opts Options) (Report, error) {
 		return Report{}, err
 	}
 	r := newRun(ctx, in.Arena, in.Capacity, total, opts)
+	r.prints.rows = uint64(in.LogSize) / rowlog.RowLen
 	torn, err := rowlog.Scan(in.Log, in.LogSize, r.encodedRow)
 	r.report.TornBytes = torn
 	if err != nil && !errors.Is(err, errStopped) {

@@ -528,17 +528,3 @@ func FuzzRoot(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkHashes(b *testing.B) {
-	var records [][]byte
-	for i := range 20_000 {
-		records = append(records, blob(b, fmt.Sprintf("%d%s", i, strings.Repeat(".", 1000))))
-	}
-	m := imageOf(b, records...)
-	b.SetBytes(int64(len(m.arena)))
-	for b.Loop() {
-		if r, err := Root(b.Context(), m.input(), Options{Level: Hashes}); err != nil || len(r.Bad) > 0 {
-			b.Fatal(r, err)
-		}
-	}
-}
