@@ -47,7 +47,7 @@ fuzz:
 	FUZZTIME=$(FUZZTIME) sh scripts/fuzz.sh
 
 clean:
-	rm -rf bin $(BUILD)
+	rm -rf bin dist $(BUILD)
 
 # crash, fuzz-sweep and bench-sweep are the long forms of what check runs short:
 # crash states of compaction and resume (STATES in all, over five tests, each on
@@ -87,3 +87,19 @@ crash-ci: $(RUNGS:%=crash-%)
 
 crash-long:
 	$(MAKE) crash-ci LONG=1
+
+# Releases: archives for every system, a Debian package of this one, and a check
+# that two builds of one commit are the same bytes. docs writes what commands
+# say of themselves.
+.PHONY: docs dist deb dist-check
+docs:
+	sh scripts/release/generate.sh tmp/generated
+
+dist:
+	sh scripts/release/dist.sh
+
+deb:
+	sh scripts/release/deb.sh
+
+dist-check:
+	sh scripts/release/check.sh
