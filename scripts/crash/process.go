@@ -43,7 +43,7 @@ type decider func(trace.Call) trace.Action
 // command is lace in an empty directory.
 func (w *worker) command(args ...string) *exec.Cmd {
 	c := exec.Command(w.binary, args...)
-	c.Dir, c.Env = w.dir, environment()
+	c.Dir, c.Env = w.dir, append(environment(), w.env...)
 	return c
 }
 
@@ -79,7 +79,7 @@ func (w *worker) traced(root string, decide decider, args ...string) (ended, err
 		said[i] = f
 	}
 	r, err := trace.Run(trace.Command{
-		Args: append([]string{w.binary}, args...), Dir: w.dir, Env: environment(),
+		Args: append([]string{w.binary}, args...), Dir: w.dir, Env: append(environment(), w.env...),
 		Stdout: said[0], Stderr: said[1], Watch: root,
 		Decide: func(c trace.Call) trace.Action {
 			a := decide(c)

@@ -18,6 +18,7 @@ type rig struct {
 	binary string // lace
 	mkroot string
 	tmp    string
+	env    []string // settings of lace that a rung needs
 
 	mounting map[string]*sync.Mutex // by file system
 }

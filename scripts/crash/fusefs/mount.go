@@ -1,0 +1,62 @@
+//go:build linux
+
+package fusefs
+
+import (
+	"errors"
+	"io/fs"
+	"syscall"
+
+	fusenodes "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/lace-store/lace/pkg/store/vfs"
+)
+
+// Device is what mounting needs of the machine.
+const Device = "/dev/fuse"
+
+// maxWrite is the longest piece in which the kernel passes a write on, in bytes.
+const maxWrite = 1 << 20
+
+// Serve mounts fsys at dir until the server is unmounted.
+func Serve(dir string, fsys vfs.FS) (*fuse.Server, error) {
+	return fusenodes.Mount(dir, &node{fsys: fsys}, &fusenodes.Options{
+		MountOptions: fuse.MountOptions{
+			DirectMount: true, FsName: "lace-model", Name: "lace-model", MaxWrite: maxWrite,
+			// Otherwise a mapping is filled ahead of what is asked for, from a
+			// file that may have changed by then.
+			MaxReadAhead: 1 << 16,
+		},
+	})
+}
+
+// errno is the number of an error, for the kernel. What has none is EIO, as a
+// machine that has crashed.
+func errno(err error) syscall.Errno {
+	var number syscall.Errno
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &number):
+		return number
+	case errors.Is(err, fs.ErrNotExist):
+		return syscall.ENOENT
+	case errors.Is(err, fs.ErrInvalid):
+		return syscall.EINVAL
+	}
+	return syscall.EIO
+}
+
+// setAttr tells the kernel what vfs says of a file.
+func setAttr(out *fuse.Attr, i vfs.Info) {
+	out.Ino, out.Mode, out.Nlink = i.FileID.Inode, mode(i.Type), 1
+	out.Size, out.Blocks, out.Blksize = uint64(i.Size), uint64(i.Allocated)/512, 4096
+}
+
+func mode(t vfs.Type) uint32 {
+	if t == vfs.Directory {
+		return syscall.S_IFDIR | 0o777
+	}
+	return syscall.S_IFREG | 0o666
+}
