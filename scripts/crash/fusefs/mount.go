@@ -4,7 +4,9 @@ package fusefs
 
 import (
 	"errors"
+	"io"
 	"io/fs"
+	"log"
 	"syscall"
 
 	fusenodes "github.com/hanwen/go-fuse/v2/fs"
@@ -24,9 +26,10 @@ func Serve(dir string, fsys vfs.FS) (*fuse.Server, error) {
 	return fusenodes.Mount(dir, &node{fsys: fsys}, &fusenodes.Options{
 		MountOptions: fuse.MountOptions{
 			DirectMount: true, FsName: "lace-model", Name: "lace-model", MaxWrite: maxWrite,
-			// Otherwise a mapping is filled ahead of what is asked for, from a
-			// file that may have changed by then.
+			// A mapping is to be filled with little more than is asked for.
 			MaxReadAhead: 1 << 16,
+			// It would tell of every answer to a process that was killed.
+			Logger: log.New(io.Discard, "", 0),
 		},
 	})
 }
