@@ -78,7 +78,7 @@ accept:
 # system. crash-RUNG is the short form, LONG=1 the long one; -seed and -only of
 # a failure go in ARGS. It needs Linux, root, xfsprogs and btrfs-progs; a rung
 # that cannot run says so, and fails under CI=true.
-RUNGS := kill inject power blocks disk full punch locks
+RUNGS := kill inject power blocks disk full punch locks model
 .PHONY: crash-ci crash-long $(RUNGS:%=crash-%)
 $(RUNGS:%=crash-%): crash-%:
 	$(GO) run ./scripts/crash $* $(if $(LONG),-long) $(ARGS)
