@@ -89,7 +89,7 @@ func (o *compactOptions) run(ctx context.Context, s *session, doc *compactDocume
 	report, err := at.profile.Compact(ctx, at.dir, profile.CompactOptions{
 		Open:            o.lock.openOptions(s),
 		JournalSize:     o.journalSize.bytes,
-		Approve:         o.guards.approve(doc.Root),
+		Approve:         s.loggingPlan(o.guards.approve(doc.Root)),
 		DiscardUnlisted: o.discard,
 		Run:             compact.Options{Progress: s.moveProgress, CarryDamaged: o.carry.damaged},
 	}, choose)

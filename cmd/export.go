@@ -60,7 +60,11 @@ type exportDocument struct {
 }
 
 func (d *exportDocument) text(w io.Writer) {
-	fmt.Fprintf(w, "%s: exported %s of %s records, %s\n", ui.Quote(d.Root), ui.Count(d.Exported.Records), ui.Count(d.Boundary), ui.Size(d.Exported.Bytes))
+	fmt.Fprintln(w, d.summary())
+}
+
+func (d *exportDocument) summary() string {
+	return fmt.Sprintf("%s: exported %s of %s records, %s", ui.Quote(d.Root), ui.Count(d.Exported.Records), ui.Count(d.Boundary), ui.Size(d.Exported.Bytes))
 }
 
 // emit puts the summary where the records are not: a stream that policies made
@@ -70,9 +74,8 @@ func (o *exportOptions) emit(s *session, doc *exportDocument, err error) error {
 		return s.emit(doc, err)
 	}
 	err = s.emit(nil, err)
-	if err == nil && !s.global.quiet {
-		fmt.Fprint(s.streams.Err, "lace: ")
-		doc.text(s.streams.Err)
+	if err == nil {
+		s.log.Infof("%s", doc.summary())
 	}
 	return err
 }

@@ -28,15 +28,18 @@ func (f *sizeFlag) Set(text string) error {
 	return err
 }
 
-// lockOptions are the flags of every command that takes the lifetime lock.
+// lockOptions are the flags of every command that works on a root, and so takes
+// its lifetime lock.
 type lockOptions struct {
 	wait           time.Duration
 	allowNetworkFS bool
+	io             ioClassOption
 }
 
 func (o *lockOptions) addFlags(c *cobra.Command) {
 	c.Flags().DurationVar(&o.wait, "lock-wait", 0, "wait this long for a root that is open elsewhere")
 	c.Flags().BoolVar(&o.allowNetworkFS, "allow-network-fs", false, "work on file systems whose locks are not dependable (NFS, SMB)")
+	o.io.addFlag(c)
 }
 
 // openOptions says how a root is opened.
@@ -44,7 +47,7 @@ func (o *lockOptions) openOptions(s *session) profile.Options {
 	return profile.Options{
 		FS:       s.fs,
 		LockWait: o.wait,
-		Waiting:  func(what string) { fmt.Fprintf(s.streams.Err, "lace: waiting for %s\n", ui.OneLine(what)) },
+		Waiting:  func(what string) { s.log.Infof("waiting for %s", what) },
 	}
 }
 

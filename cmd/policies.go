@@ -54,6 +54,7 @@ func (o *policyOptions) prepare(s *session) (*policy.Prepared, error) {
 		return nil, err
 	}
 	s.warn(prepared.Warnings)
+	s.logPolicies(prepared)
 	return prepared, nil
 }
 
@@ -68,11 +69,8 @@ func preparePolicies(sources []policy.Source, params map[string]string) (*policy
 
 // warn writes what is doubtful about policies to stderr, a line each.
 func (s *session) warn(warnings syntax.List) {
-	if s.global.quiet {
-		return
-	}
 	for _, w := range warnings {
-		fmt.Fprintf(s.streams.Err, "lace: warning: %s\n", ui.OneLine(w.Error()))
+		s.log.Warnf("%s", w.Error())
 	}
 }
 

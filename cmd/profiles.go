@@ -57,7 +57,9 @@ func (s *session) locate(name string, lock lockOptions) (place, error) {
 	}
 	for _, p := range profiles() {
 		if p.Name() == found {
-			return place{dir, p}, nil
+			at := place{dir, p}
+			s.logPlace(at)
+			return at, nil
 		}
 	}
 	return place{}, &store.Error{

@@ -25,15 +25,20 @@ type session struct {
 	now      func() time.Time
 	global   globalOptions
 	progress *ui.Progress
+	log      *ui.Log
+	began    time.Time
+	idle     bool // the disk access of this process is in the idle class
 	emitted  bool // a JSON document is on stdout already
 }
 
 // globalOptions are the flags that every command has.
 type globalOptions struct {
-	json     bool
-	quiet    bool
-	progress string
-	config   string
+	json      bool
+	quiet     bool
+	verbose   bool
+	progress  string
+	logFormat string
+	config    string
 }
 
 // Main runs the command line args and returns the exit code.
@@ -45,6 +50,8 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	}
 	// Nothing is shown until the flags say how.
 	s.progress = ui.NewProgress(errOut, ui.ProgressNone, s.now)
+	s.log = ui.NewLog(s.progress, s.now)
+	s.began = s.now()
 	ctx, stop := stopOnSignal(context.Background())
 	defer stop()
 	defer showOnSignal(s.progress.Line)()
@@ -82,6 +89,8 @@ run that is interrupted at any moment is finished by "lace resume ROOT".`,
 	flags := root.PersistentFlags()
 	flags.BoolVar(&s.global.json, "json", false, "write exactly one JSON document to stdout")
 	flags.BoolVarP(&s.global.quiet, "quiet", "q", false, "no progress, and no text but errors")
+	flags.BoolVarP(&s.global.verbose, "verbose", "v", false, "say in detail what is done, and with which settings")
+	flags.StringVar(&s.global.logFormat, "log-format", ui.LogText, "how to write the log on stderr: text, or json, an object a line")
 	flags.StringVar(&s.global.progress, "progress", ui.ProgressAuto, "how to show progress: auto, bar, plain, json or none")
 	flags.StringVar(&s.global.config, "config", "", "read settings from this YAML `file`")
 	root.AddCommand(
@@ -107,15 +116,33 @@ func (s *session) prepare(c *cobra.Command) error {
 	if err := applyConfig(c, s.global.config); err != nil {
 		return &usageError{err}
 	}
-	if !slices.Contains(ui.ProgressModes(), s.global.progress) {
-		return &usageError{fmt.Errorf("--progress %q: want one of %s", s.global.progress, strings.Join(ui.ProgressModes(), ", "))}
+	for _, choice := range []struct {
+		flag, value string
+		values      []string
+	}{
+		{"progress", s.global.progress, ui.ProgressModes()},
+		{"log-format", s.global.logFormat, ui.LogFormats()},
+	} {
+		if !slices.Contains(choice.values, choice.value) {
+			return &usageError{fmt.Errorf("--%s %q: want one of %s", choice.flag, choice.value, strings.Join(choice.values, ", "))}
+		}
 	}
-	mode := s.global.progress
-	if s.global.quiet {
-		mode = ui.ProgressNone
-	}
-	s.progress.SetMode(mode)
+	s.progress.SetMode(s.progressMode())
+	s.log.Configure(s.global.logFormat, s.global.quiet, s.global.verbose)
+	s.logSettings(c)
 	return nil
+}
+
+// progressMode is how progress is shown. Where the log is JSON, a line of
+// another kind would be noise to whoever reads it.
+func (s *session) progressMode() string {
+	switch {
+	case s.global.quiet:
+		return ui.ProgressNone
+	case s.global.progress == ui.ProgressAuto && s.global.logFormat == ui.LogJSON:
+		return ui.ProgressJSON
+	}
+	return s.global.progress
 }
 
 // report says on stderr what went wrong, on one line (a policy: on a line for
@@ -125,11 +152,16 @@ func (s *session) report(c *cobra.Command, args []string, err error) {
 	if err == nil {
 		return
 	}
-	for _, line := range errorLines(err) {
-		fmt.Fprintf(s.streams.Err, "lace: %s\n", ui.OneLine(line))
+	if slices.Contains(args, "--log-format=json") || followed(args, "--log-format", ui.LogJSON) {
+		s.log.Configure(ui.LogJSON, s.global.quiet, s.global.verbose)
 	}
-	if hint := hintOf(err); hint != "" {
-		fmt.Fprintf(s.streams.Err, "lace: hint: %s\n", ui.OneLine(hint))
+	lines := errorLines(err)
+	for i, line := range lines {
+		entry := ui.Line{Level: ui.Failure, Message: line, Kind: errorKind(err), ExitCode: exitCode(err)}
+		if i == len(lines)-1 {
+			entry.Hint = hintOf(err)
+		}
+		s.log.Write(entry)
 	}
 	// A flag error can come before the flags are read.
 	if (s.global.json || slices.Contains(args, "--json")) && !s.emitted {
@@ -143,6 +175,12 @@ func (s *session) report(c *cobra.Command, args []string, err error) {
 		// stdout may be gone; the exit code carries the verdict all the same.
 		_ = ui.WriteJSON(s.streams.Out, &doc)
 	}
+}
+
+// followed reports whether word is followed by value.
+func followed(args []string, word, value string) bool {
+	i := slices.Index(args, word)
+	return i >= 0 && i+1 < len(args) && args[i+1] == value
 }
 
 // rooted wraps the one positional argument ROOT.

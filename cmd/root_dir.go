@@ -18,6 +18,9 @@ func (s *session) resolveRoot(root string, lock lockOptions) (string, error) {
 		// An empty shell variable must not name the current directory.
 		return "", &usageError{errors.New("ROOT is empty")}
 	}
+	if err := lock.io.apply(s); err != nil {
+		return "", err
+	}
 	dir, err := filepath.EvalSymlinks(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", &store.Error{Kind: store.NotRoot, Doing: "open", Root: root, Found: "nothing here", Want: "a Lace root", Err: err}

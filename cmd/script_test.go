@@ -1,6 +1,7 @@
 package cmd_test
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -52,6 +53,7 @@ func TestScript(t *testing.T) {
 			"document":  document,
 			"oneline":   oneline,
 			"lines":     lines,
+			"jsonlines": jsonLines,
 			"clean":     clean,
 			"mkroot":    mkroot,
 			"interrupt": interrupt,
@@ -128,6 +130,20 @@ func lines(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if got := strings.Count(ts.ReadFile(args[0]), "\n"); got != want {
 		ts.Fatalf("%s has %d lines, want %d", args[0], got, want)
+	}
+}
+
+// jsonLines wants every line of a file, or of stdout or stderr, to be a JSON
+// object: `jsonlines stderr`.
+func jsonLines(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: jsonlines FILE")
+	}
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		var object map[string]any
+		if err := json.Unmarshal([]byte(line), &object); err != nil {
+			ts.Fatalf("%s has a line that is no JSON object: %v\n%s", args[0], err, line)
+		}
 	}
 }
 

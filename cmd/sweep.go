@@ -15,7 +15,6 @@ type sweepCommandOptions struct {
 	lock        lockOptions
 	dryRun      bool
 	saveKept    string
-	verbose     bool
 	minReleased string
 	list        string
 	groupBy     []string
@@ -41,7 +40,6 @@ applies exactly, as long as the root has not changed.`,
 	o.lock.addFlags(c)
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say that this is a preview; required without --save-kept")
 	c.Flags().StringVar(&o.saveKept, "save-kept", "", "write what stays to this `FILE` outside of the root, for compact --kept")
-	c.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "say what each window took: work, records read, rows of relations")
 	c.Flags().StringVar(&o.minReleased, "min-released", "", "exit 17 when less than this `SIZE|P%` would be released")
 	o.explain.addFlags(c)
 	c.Flags().StringArrayVar(&o.groupBy, "group-by", nil, "count by the values of this `FIELD` (a header, or :Type, which is always there); repeat for more")

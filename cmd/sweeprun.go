@@ -15,7 +15,7 @@ import (
 )
 
 func (o *sweepCommandOptions) run(ctx context.Context, s *session, root string) (_ document, err error) {
-	doc := &sweepDocument{head: newHead("sweep", root), Modules: []moduleBody{}, verbose: o.verbose}
+	doc := &sweepDocument{head: newHead("sweep", root), Modules: []moduleBody{}, verbose: s.global.verbose}
 	if err := o.validate(); err != nil {
 		return doc, err
 	}

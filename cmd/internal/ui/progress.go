@@ -115,6 +115,17 @@ func (p *Progress) Line() {
 	}
 }
 
+// Print lets write put whole lines on the stream of the display: a bar is
+// cleared before, and drawn again when it is due.
+func (p *Progress) Print(write func(w io.Writer)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mode == ProgressBar {
+		p.clearBar()
+	}
+	write(p.w)
+}
+
 // Close ends the last phase.
 func (p *Progress) Close() {
 	p.mu.Lock()

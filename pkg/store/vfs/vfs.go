@@ -147,6 +147,7 @@ type Space struct {
 	FSType      string // "ext4", "xfs", "btrfs", "nfs", ..., "" when unknown
 	Network     bool   // kernel locks and mapping coherence are doubtful
 	CopyOnWrite bool   // an overwrite allocates, and a punch may free nothing
+	ReadOnly    bool   // mounted read-only
 }
 
 // Errors of this package.

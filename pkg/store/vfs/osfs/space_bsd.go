@@ -24,6 +24,7 @@ func (FS) Space(path string) (vfs.Space, error) {
 		Network:    uint64(st.Flags)&unix.MNT_LOCAL == 0,
 		// APFS shares blocks with its snapshots, and Time Machine makes those.
 		CopyOnWrite: name == "zfs" || name == "apfs",
+		ReadOnly:    uint64(st.Flags)&unix.MNT_RDONLY != 0,
 	}
 	if st.Files == 0 {
 		space.FreeInodes = -1

@@ -107,6 +107,7 @@ func spaceOf(st *unix.Statfs_t) vfs.Space {
 		FSType:      kind.name,
 		Network:     kind.network,
 		CopyOnWrite: kind.copyOnWrite,
+		ReadOnly:    st.Flags&unix.ST_RDONLY != 0,
 	}
 	if st.Files == 0 { // inodes are made on demand (btrfs), and not counted
 		space.FreeInodes = -1

@@ -34,7 +34,8 @@ func (f FS) Space(path string) (vfs.Space, error) {
 		return vfs.Space{}, pathError("space", path, err)
 	}
 	var name [windows.MAX_PATH + 1]uint16
-	err = windows.GetVolumeInformation(&root[0], nil, 0, nil, nil, nil, &name[0], uint32(len(name)))
+	var flags uint32
+	err = windows.GetVolumeInformation(&root[0], nil, 0, nil, nil, &flags, &name[0], uint32(len(name)))
 	if err != nil {
 		return vfs.Space{}, pathError("space", path, err)
 	}
@@ -46,5 +47,6 @@ func (f FS) Space(path string) (vfs.Space, error) {
 		FSType:      fsType,
 		Network:     windows.GetDriveType(&root[0]) == windows.DRIVE_REMOTE,
 		CopyOnWrite: fsType == "refs",
+		ReadOnly:    flags&windows.FILE_READ_ONLY_VOLUME != 0,
 	}, nil
 }
