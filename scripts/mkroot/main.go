@@ -3,10 +3,11 @@
 //
 //	mkroot --history FILE.tsv.gz --app NAME ROOT
 //	mkroot --records N --min-size A --max-size B --seed S --links P% ROOT
+//	mkroot --blobs --records N --min-size A --max-size B --seed S ROOT
 //
 // The first form makes one record of each row of a repository's history, the
-// second makes random records that are the same for the same flags. Package
-// gen documents both.
+// second makes random records that are the same for the same flags, and so
+// does the third, of bare Blobs. Package gen documents them.
 package main
 
 import (

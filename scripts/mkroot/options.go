@@ -23,6 +23,7 @@ type options struct {
 	capacity  uint64 // 0: the profile's default
 	history   string
 	app       string
+	blobs     bool
 	synthetic gen.SyntheticOptions
 }
 
@@ -32,6 +33,7 @@ func parseArgs(args []string, usage io.Writer) (o options, err error) {
 	flags.StringVar(&o.history, "history", "", "make the records of this table of a repository's history (`FILE`.tsv.gz)")
 	flags.StringVar(&o.app, "app", "", "the App of the history's records")
 	flags.Uint64Var(&o.synthetic.Records, "records", 0, "make this number of random records")
+	flags.BoolVar(&o.blobs, "blobs", false, "make the random records bare Blobs, whose sizes are those of the whole record")
 	flags.Func("min-size", "the least data `SIZE` of a random record", intSize(&o.synthetic.MinSize))
 	flags.Func("max-size", "the greatest data `SIZE` of a random record", intSize(&o.synthetic.MaxSize))
 	flags.Uint64Var(&o.synthetic.Seed, "seed", 0, "the seed of random records")
@@ -55,6 +57,9 @@ func parseArgs(args []string, usage io.Writer) (o options, err error) {
 	o.root = flags.Arg(0)
 	if (o.history == "") == (o.synthetic.Records == 0) {
 		return o, errors.New("want either --history FILE or --records N")
+	}
+	if o.blobs && (o.history != "" || o.synthetic.Links+o.synthetic.Seals+o.synthetic.NoTopic > 0) {
+		return o, errors.New("--blobs goes with --records and sizes alone")
 	}
 	if (o.history == "") != (o.app == "") {
 		return o, errors.New("--history FILE and --app NAME go together")
@@ -100,6 +105,11 @@ func share(to *float64) func(string) error {
 // source opens what the records are made from. The returned function closes
 // it.
 func (o options) source() (gen.Source, func() error, error) {
+	if o.blobs {
+		s := o.synthetic
+		src, err := gen.NewBlobs(gen.BlobOptions{Records: s.Records, MinLen: s.MinSize, MaxLen: s.MaxSize, Seed: s.Seed})
+		return src, func() error { return nil }, err
+	}
 	if o.history == "" {
 		src, err := gen.NewSynthetic(o.synthetic)
 		return src, func() error { return nil }, err
