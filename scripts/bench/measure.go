@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,21 +14,36 @@ import (
 	"time"
 )
 
-// sampleEvery is how often the memory of a running command is looked at.
+// sampleEvery is how often the memory and the files of a running command are
+// looked at.
 const sampleEvery = 5 * time.Millisecond
+
+// command is what is measured.
+type command struct {
+	name  string
+	args  []string
+	watch string // unless empty, the directory whose growth is sampled
+}
 
 // measured is one run of a command.
 type measured struct {
 	wall, cpu time.Duration
 	anon      uint64 // peak of anonymous resident memory in bytes, 0 if unknown
+	resident  uint64 // peak of all resident pages in bytes, 0 if unknown
+	written   uint64 // bytes sent to storage, 0 if unknown
+	extra     int64  // peak growth of the watched directory in bytes
 	stdout    []byte
 }
 
 // measure runs a command to its end; any exit code but zero is an error.
-func measure(ctx context.Context, name string, args ...string) (measured, error) {
-	c := exec.CommandContext(ctx, name, args...)
+func measure(ctx context.Context, what command) (measured, error) {
+	c := exec.CommandContext(ctx, what.name, what.args...)
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
+	before := int64(0)
+	if what.watch != "" {
+		before = allocated(what.watch)
+	}
 	begin := time.Now()
 	if err := c.Start(); err != nil {
 		return measured{}, err
@@ -42,51 +58,61 @@ func measure(ctx context.Context, name string, args ...string) (measured, error)
 		case err := <-ended:
 			m.wall, m.stdout = time.Since(begin), out.Bytes()
 			if err != nil {
-				return m, fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, bytes.TrimSpace(errs.Bytes()))
+				return m, fmt.Errorf("%s %s: %w: %s", what.name, strings.Join(what.args, " "), err, bytes.TrimSpace(errs.Bytes()))
 			}
 			m.cpu = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+			m.written = writtenBy(c.ProcessState)
 			return m, nil
 		case <-ticks.C:
-			m.anon = max(m.anon, anonymousOf(c.Process.Pid))
+			m.sample(c.Process.Pid)
+			if what.watch != "" {
+				m.extra = max(m.extra, allocated(what.watch)-before)
+			}
 		}
 	}
 }
 
-// anonymousOf returns the anonymous resident memory of a process in bytes, or
-// zero where the system does not tell or the process has ended.
-func anonymousOf(pid int) uint64 {
+// sample looks at the memory of a process, where the system tells it and the
+// process has not ended.
+func (m *measured) sample(pid int) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return 0
+		return
 	}
 	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, "RssAnon:"); ok {
-			n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			if err != nil {
-				return 0
-			}
-			return n << 10
+		name, rest, _ := strings.Cut(line, ":")
+		var peak *uint64
+		switch name {
+		case "RssAnon":
+			peak = &m.anon
+		case "VmHWM":
+			peak = &m.resident
+		default:
+			continue
+		}
+		if n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64); err == nil {
+			*peak = max(*peak, n<<10)
 		}
 	}
-	return 0
 }
 
-// spread is what several runs of the same command took.
-type spread struct {
-	median, least, most time.Duration
-	anon                uint64 // the greatest peak
+// spread is the middle and the ends of some values.
+type spread[T cmp.Ordered] struct{ median, least, most T }
+
+// spreadOf returns the spread of at least one value.
+func spreadOf[T cmp.Ordered](values []T) spread[T] {
+	sorted := slices.Sorted(slices.Values(values))
+	return spread[T]{sorted[len(sorted)/2], sorted[0], sorted[len(sorted)-1]}
 }
 
-func spreadOf(runs []measured) (spread, error) {
+// figures returns the spread of one figure of several runs.
+func figures[T cmp.Ordered](runs []measured, of func(measured) T) (spread[T], error) {
 	if len(runs) == 0 {
-		return spread{}, errors.New("no runs")
+		return spread[T]{}, errors.New("no runs")
 	}
-	walls := make([]time.Duration, len(runs))
-	var s spread
+	values := make([]T, len(runs))
 	for i, r := range runs {
-		walls[i], s.anon = r.wall, max(s.anon, r.anon)
+		values[i] = of(r)
 	}
-	slices.Sort(walls)
-	s.median, s.least, s.most = walls[len(walls)/2], walls[0], walls[len(walls)-1]
-	return s, nil
+	return spreadOf(values), nil
 }
