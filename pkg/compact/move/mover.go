@@ -1,6 +1,7 @@
 package move
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -182,14 +183,15 @@ func checkGlyph(p piece) error {
 	if uint64(len(p.bytes)) < min(record.GlyphLen, p.row.Len) {
 		return nil
 	}
+	var want [record.GlyphLen]byte
+	if bytes.HasPrefix(p.bytes, record.AppendGlyphLine(want[:0], p.row.Hash)) {
+		return nil
+	}
 	got, err := record.ParseGlyphLine(p.bytes)
 	if err != nil {
 		return err
 	}
-	if got != p.row.Hash {
-		return fmt.Errorf("the glyph line of %s", got)
-	}
-	return nil
+	return fmt.Errorf("the glyph line of %s", got)
 }
 
 // outWriter gathers contiguous bytes into large writes of the arena.
@@ -221,6 +223,8 @@ func (o *outWriter) flush() error {
 	if _, err := o.m.cfg.Arena.WriteAt(b, int64(o.offset)); err != nil {
 		return fmt.Errorf("write %d bytes at offset %d: %w", len(b), o.offset, err)
 	}
+	// The disk writes while the next span is read; the sync waits for less.
+	vfs.StartWriteBack(o.m.cfg.Arena, int64(o.offset), int64(len(b)))
 	o.offset += uint64(len(b))
 	o.m.stats.Moved += uint64(len(b))
 	o.m.stats.Written += uint64(len(b))

@@ -96,15 +96,18 @@ type batch struct {
 
 // cut returns the batch that starts at row c, of total length at most J. Once
 // the gap between old and new place is worth a batch of its own, the batch is
-// no longer than the gap, so that it overlaps nothing and needs no journal.
+// no longer than the gap, so that it overlaps nothing and needs no journal. A
+// batch before that ends where the gap has become worth it: every further row
+// would be journaled for nothing.
 func (p *Plan) cut(c format.RowIndex, worthGap uint64) (batch, error) {
 	first, err := p.Row(c)
 	if err != nil {
 		return batch{}, err
 	}
 	limit := p.header.Journal
-	if gap := first.OffsetOld - first.OffsetNew; gap >= worthGap && gap >= first.Len {
-		limit = min(limit, gap)
+	free := gapServes(first, worthGap)
+	if free {
+		limit = min(limit, first.OffsetOld-first.OffsetNew)
 	}
 	b := batch{first: c, end: c}
 	for b.end < p.Rows() {
@@ -112,7 +115,7 @@ func (p *Plan) cut(c format.RowIndex, worthGap uint64) (batch, error) {
 		if err != nil {
 			return batch{}, err
 		}
-		if r.Len > limit-b.bytes {
+		if r.Len > limit-b.bytes || !free && gapServes(r, worthGap) {
 			break
 		}
 		b.bytes += r.Len
@@ -132,4 +135,11 @@ func (p *Plan) cut(c format.RowIndex, worthGap uint64) (batch, error) {
 		}
 	}
 	return b, nil
+}
+
+// gapServes reports whether a batch that begins with r needs no journal when
+// it is as long as the gap, and is worth its syncs.
+func gapServes(r format.PlanRow, worthGap uint64) bool {
+	gap := r.OffsetOld - r.OffsetNew
+	return gap >= worthGap && gap >= r.Len
 }

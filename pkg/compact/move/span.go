@@ -63,6 +63,9 @@ func (s *spanReader) each(lo, hi format.RowIndex, from place, emit func(piece) e
 			}
 			return fmt.Errorf("read %d bytes at offset %d: %w", len(read), start, err)
 		}
+		// The disk reads on while these bytes are written.
+		end := start + uint64(len(read))
+		vfs.ReadAhead(s.arena, int64(end), int64(min(uint64(len(s.buf)), max(end, s.plan.header.OldEnd)-end)))
 		for _, g := range span {
 			b := read[g.source-start : g.source-start+g.n]
 			if err := emit(piece{g.index, g.row, g.at, b}); err != nil {
