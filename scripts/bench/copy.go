@@ -55,7 +55,6 @@ func readKept(path string) (set *kept.Set, err error) {
 
 // copier copies the kept rows in one pass over the record-log.
 type copier struct {
-	arena    *os.File
 	from, to *os.File
 	in, out  []byte
 	spans    []span // wanted ranges that lie in one read, contiguous ones joined
