@@ -19,6 +19,7 @@ type compactOptions struct {
 	keep        keepOptions
 	guards      guardOptions
 	lock        lockOptions
+	pace        paceOptions
 	finish      finishOptions
 	journalSize sizeFlag
 	carry       carryOptions
@@ -54,6 +55,7 @@ exits 15.`,
 	o.keep.addFlags(c)
 	o.guards.addFlags(c)
 	o.lock.addFlags(c)
+	o.pace.addFlags(c)
 	o.carry.addFlags(c)
 	c.Flags().BoolVar(&o.discard, "discard-unlisted", false, "go on although whole records lie behind the end of record-log, and release them")
 	c.Flags().Var(&o.journalSize, "journal-size", "most bytes of a batch and its journal, at least one maximum record")
@@ -94,7 +96,7 @@ func (o *compactOptions) run(ctx context.Context, s *session, doc *compactDocume
 		JournalSize:     o.journalSize.bytes,
 		Approve:         s.loggingPlan(o.guards.approve(doc.Root)),
 		DiscardUnlisted: o.discard,
-		Run:             compact.Options{Progress: s.moveProgress, CarryDamaged: o.carry.damaged},
+		Run:             compact.Options{Progress: s.moveProgress, CarryDamaged: o.carry.damaged, IOLimit: o.pace.limit.perSecond},
 	}, choose)
 	doc.fill(at, report, totals)
 	if errors.Is(err, errNotWorth) {
@@ -114,6 +116,7 @@ func (o *compactOptions) validate() error {
 // resumeOptions are the flags of lace resume.
 type resumeOptions struct {
 	lock   lockOptions
+	pace   paceOptions
 	finish finishOptions
 	carry  carryOptions
 }
@@ -134,6 +137,7 @@ root without an unfinished compaction there is nothing to do.`,
 	}
 	o.finish.addFlags(c)
 	o.lock.addFlags(c)
+	o.pace.addFlags(c)
 	o.carry.addFlags(c)
 	return c
 }
@@ -145,7 +149,7 @@ func (o *resumeOptions) run(ctx context.Context, s *session, doc *compactDocumen
 	}
 	report, err := at.profile.Resume(ctx, at.dir, profile.CompactOptions{
 		Open: o.lock.openOptions(s),
-		Run:  compact.Options{Progress: s.moveProgress, CarryDamaged: o.carry.damaged},
+		Run:  compact.Options{Progress: s.moveProgress, CarryDamaged: o.carry.damaged, IOLimit: o.pace.limit.perSecond},
 	})
 	doc.fill(at, report, nil)
 	return s.nextStep(err, doc.Root, at.dir)

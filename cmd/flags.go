@@ -28,6 +28,27 @@ func (f *sizeFlag) Set(text string) error {
 	return err
 }
 
+// rateFlag is a flag that takes a number of bytes a second: a size, "/s" behind
+// it or not; 0 is no limit.
+type rateFlag struct{ perSecond uint64 }
+
+func (f *rateFlag) String() string { return strconv.FormatUint(f.perSecond, 10) }
+func (f *rateFlag) Type() string   { return "SIZE/s" }
+func (f *rateFlag) Set(text string) error {
+	n, err := ui.ParseSize(strings.TrimSuffix(text, "/s"))
+	if err == nil {
+		f.perSecond = n
+	}
+	return err
+}
+
+// paceOptions are the flags of the commands that move records.
+type paceOptions struct{ limit rateFlag }
+
+func (o *paceOptions) addFlags(c *cobra.Command) {
+	c.Flags().Var(&o.limit, "io-limit", "most bytes a second that moving records reads and writes, like 50MiB/s (0: no limit)")
+}
+
 // lockOptions are the flags of every command that works on a root, and so takes
 // its lifetime lock.
 type lockOptions struct {

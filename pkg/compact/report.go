@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"context"
 	"time"
 
 	"github.com/lace-store/lace/pkg/store"
@@ -12,6 +13,12 @@ type Options struct {
 	Progress func(Progress)
 	// Now is the clock of the phase times; nil is time.Now.
 	Now func() time.Time
+	// IOLimit is the most bytes a second that moving reads and writes, both
+	// together; 0 is any number. A stop request ends the holding back.
+	IOLimit uint64
+	// Wait passes time for the limit, until its context is done; nil is a
+	// timer.
+	Wait func(context.Context, time.Duration)
 	// CarryDamaged lets a resume move records that were damaged before.
 	CarryDamaged bool
 	// Buffer and WorthGap are passed to the mover; zero is its default.

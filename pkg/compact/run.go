@@ -90,6 +90,7 @@ func (r *run) forward(ctx context.Context, rows *move.Plan, cursor format.RowInd
 	r.mover = move.New(move.Config{
 		FS: r.profile.FS(), Dir: r.profile.Dir(), Arena: r.profile.Arena(), Plan: rows,
 		Buffer: r.opts.Buffer, WorthGap: r.opts.WorthGap, CarryDamaged: r.opts.CarryDamaged,
+		Pace:     move.NewPace(ctx, r.opts.IOLimit, r.opts.Now, r.opts.Wait),
 		Progress: func(done, total uint64) { r.progress(done, total, "bytes") },
 	})
 	defer r.takeStats()

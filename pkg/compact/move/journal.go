@@ -27,6 +27,7 @@ func (m *Mover) writeJournal(b batch, from place) error {
 	// Without this, a power cut in the middle of the writes would leave rows
 	// whose old place is half overwritten and whose new place is half written.
 	err := vfs.Replace(m.cfg.FS, m.cfg.Dir, root.Journal, func(w io.Writer) error {
+		w = m.cfg.Pace.writer(w)
 		head := format.JournalHeader{First: b.first}.AppendTo(nil)
 		if _, err := w.Write(head); err != nil {
 			return err

@@ -35,6 +35,8 @@ type Config struct {
 	// CarryDamaged lets Recover move a row that no place proves, if its glyph
 	// line is intact, as a run that is not interrupted does.
 	CarryDamaged bool
+	// Pace, unless nil, holds reads and writes back.
+	Pace *Pace
 	// Progress, unless nil, is told the bytes of rows at their new place.
 	Progress func(done, total uint64)
 }
@@ -70,7 +72,7 @@ func New(cfg Config) *Mover {
 	}
 	return &Mover{
 		cfg:    cfg,
-		reader: spanReader{arena: cfg.Arena, plan: cfg.Plan, buf: make([]byte, cfg.Buffer)},
+		reader: spanReader{arena: cfg.Arena, pace: cfg.Pace, plan: cfg.Plan, buf: make([]byte, cfg.Buffer)},
 		out:    make([]byte, 0, cfg.Buffer),
 	}
 }
@@ -228,6 +230,7 @@ func (o *outWriter) flush() error {
 	o.offset += uint64(len(b))
 	o.m.stats.Moved += uint64(len(b))
 	o.m.stats.Written += uint64(len(b))
+	o.m.cfg.Pace.take(len(b))
 	return nil
 }
 

@@ -113,6 +113,7 @@ func (m *Mover) redoFromJournal(j *liveJournal) (format.RowIndex, error) {
 // is atomic, so that the journal is live at every moment.
 func (m *Mover) mendJournal(j *liveJournal, found sources) error {
 	err := vfs.Replace(m.cfg.FS, m.cfg.Dir, root.Journal, func(w io.Writer) error {
+		w = m.cfg.Pace.writer(w)
 		if _, err := w.Write(format.JournalHeader{First: j.first}.AppendTo(nil)); err != nil {
 			return err
 		}
@@ -298,6 +299,7 @@ func (m *Mover) verify(in io.ReaderAt, at int64, r format.PlanRow) error {
 
 // pieces reads [at, at+n) through the shared buffer.
 func (m *Mover) pieces(in io.ReaderAt, at int64, n uint64, emit func(b []byte) error) error {
+	in = m.cfg.Pace.reader(in)
 	for done := uint64(0); done < n; {
 		b := m.reader.buf[:min(uint64(len(m.reader.buf)), n-done)]
 		if _, err := in.ReadAt(b, at+int64(done)); err != nil {

@@ -41,6 +41,7 @@ type segment struct {
 // A row longer than the buffer comes in several pieces.
 type spanReader struct {
 	arena    vfs.File
+	pace     *Pace
 	plan     *Plan
 	buf      []byte
 	segments []segment
@@ -63,6 +64,7 @@ func (s *spanReader) each(lo, hi format.RowIndex, from place, emit func(piece) e
 			}
 			return fmt.Errorf("read %d bytes at offset %d: %w", len(read), start, err)
 		}
+		s.pace.take(len(read))
 		// The disk reads on while these bytes are written.
 		end := start + uint64(len(read))
 		vfs.ReadAhead(s.arena, int64(end), int64(min(uint64(len(s.buf)), max(end, s.plan.header.OldEnd)-end)))
