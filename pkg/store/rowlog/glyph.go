@@ -22,11 +22,11 @@ const (
 // errors are those of reading the arena, or the context's.
 func (t *Table) CheckGlyphs(ctx context.Context, arena io.ReaderAt) error {
 	r := GlyphReader{Arena: arena, End: t.End()}
-	for i := range uint64(t.Position()) {
+	i := uint64(0)
+	for row := range t.All() {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		row := t.Row(ID(i))
 		glyph, err := r.Glyph(row)
 		if err != nil {
 			return err
@@ -34,6 +34,7 @@ func (t *Table) CheckGlyphs(ctx context.Context, arena io.ReaderAt) error {
 		if why := JudgeGlyph(glyph, row.Hash); why != nil {
 			return &GlyphError{Index: i, Row: row, Err: why}
 		}
+		i++
 	}
 	return nil
 }
