@@ -9,13 +9,14 @@ import (
 	"github.com/lace-store/lace/pkg/store/kept"
 	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/sweep/eval"
+	"github.com/lace-store/lace/pkg/sweep/specialize"
 )
 
 // RetentionSweep is one sweep as a machine that hands out parts: see the
 // package comment for what its driver does. It is not safe for concurrent use;
 // its parts are, beside each other and beside it.
 type RetentionSweep struct {
-	programs   []*program.Program
+	programs   []*program.Program // specialised
 	options    Options
 	modules    []*module // once the boundary is known
 	begun      bool
@@ -33,7 +34,11 @@ func New(modules []*program.Program, o Options) (*RetentionSweep, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	return &RetentionSweep{programs: modules, options: o.withDefaults()}, nil
+	s := &RetentionSweep{options: o.withDefaults()}
+	for _, p := range modules {
+		s.programs = append(s.programs, specialize.Rewrite(p))
+	}
+	return s, nil
 }
 
 // Queries returns the searches that the sweep is likely to repeat, for a store

@@ -31,12 +31,23 @@ type PredicateID int
 const NoPredicate PredicateID = -1
 
 // Predicate is a relation by name. ClonedFrom is NoPredicate except for the
-// hygienic clones that windowing makes; its Name is then only for messages.
+// hygienic clones that rewriting makes; Windowed says of a clone that its
+// relation is another one in every window, and Name is then only for messages.
 type Predicate struct {
 	Name       string
 	Arity      int
 	Base       Base // NotBase for derived predicates
 	ClonedFrom PredicateID
+	Windowed   bool
+}
+
+// NameOf returns the name that a predicate, or what it is cloned from, has in
+// the text of the module.
+func (p *Program) NameOf(id PredicateID) string {
+	for p.Predicates[id].ClonedFrom != NoPredicate {
+		id = p.Predicates[id].ClonedFrom
+	}
+	return p.Predicates[id].Name
 }
 
 // Base tells the base predicates apart.

@@ -16,7 +16,7 @@ func (q *Inquiry) Rank(rule *program.Rule, lit program.TopK, candidate Binding) 
 	lit.K = math.MaxUint64
 	columns := distinctVariables(lit.Atom)
 	ranking := e.newRanking(lit, columns)
-	name := "candidates of TopK of " + e.program.Predicates[lit.Atom.Predicate].Name
+	name := "candidates of TopK of " + e.program.NameOf(lit.Atom.Predicate)
 	seen := newRelation(name, len(columns))
 	want := slotsOf(columns...)
 	row := func(b Binding) []value {

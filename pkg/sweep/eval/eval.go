@@ -69,7 +69,7 @@ func New(s Store, module string, o Options) *Evaluator {
 
 // Window evaluates p, the module as it is rewritten for the window (lo, hi],
 // and calls selected once for every record that it selects, in no particular
-// order. Predicates that are no clones must be the same in every window. Its
+// order. Predicates that are not windowed must be the same in every window. Its
 // budget is that of an evaluation which derives what is shared anew, as seed
 // 000 does; its cost is without that. A fork may end with ErrNotShared.
 func (e *Evaluator) Window(p *program.Program, lo, hi store.Position, selected func(store.RecordID)) (Cost, error) {
@@ -109,7 +109,7 @@ func (e *Evaluator) cost() Cost {
 // isShared reports whether a stratum is the same in every window.
 func (e *Evaluator) isShared(s program.Stratum) bool {
 	id := s.Predicates[0]
-	return id != e.program.Select && e.program.Predicates[id].ClonedFrom == program.NoPredicate
+	return id != e.program.Select && !e.program.Predicates[id].Windowed
 }
 
 func (e *Evaluator) forgetWindow(mark textMark) {

@@ -14,7 +14,7 @@ func Queries(p *program.Program) []store.Query {
 	e := &Evaluator{program: p}
 	var queries []store.Query
 	for i := range p.Rules {
-		rule := &p.Rules[i]
+		rule := fixedRule(p.Rules[i])
 		for _, item := range e.searchedGroups(rule) {
 			q := e.searchQuery(item, newSlotSet(rule))
 			if len(q.constraints) > 0 {
@@ -23,6 +23,34 @@ func Queries(p *program.Program) []store.Query {
 		}
 	}
 	return queries
+}
+
+// fixedRule returns a rule with constants in its positive atoms in place of the
+// variables that are equal to them.
+func fixedRule(rule program.Rule) *program.Rule {
+	values := map[program.Slot]program.Term{}
+	for _, lit := range rule.Body {
+		c, ok := lit.(program.Compare)
+		if ok && c.Operator == program.Equal && c.Left.Form == program.PlainText && c.Left.Term.Form == program.Variable && c.Right.Term.Form == program.Constant {
+			values[c.Left.Term.Slot] = c.Right.Term
+		}
+	}
+	if len(values) == 0 {
+		return &rule
+	}
+	rule.Body = slices.Clone(rule.Body)
+	for i, lit := range rule.Body {
+		if call, ok := lit.(program.Positive); ok {
+			call.Atom.Args = slices.Clone(call.Atom.Args)
+			for k, t := range call.Atom.Args {
+				if value, fixed := values[t.Slot]; fixed && t.Form == program.Variable {
+					call.Atom.Args[k] = value
+				}
+			}
+			rule.Body[i] = call
+		}
+	}
+	return &rule
 }
 
 // searchedGroups returns the groups of a rule whose owner nothing else binds,

@@ -14,8 +14,8 @@ import (
 // them then.
 var ErrNotShared = errors.New("matches over the whole root are not derived yet")
 
-// Share derives what does not depend on the window: the relations that are no
-// clones, and the winners of every TopK. p is the module as it is rewritten
+// Share derives what does not depend on the window: the relations that are not
+// windowed, and the winners of every TopK. p is the module as it is rewritten
 // for any window. Only the first call does, and costs, anything.
 func (e *Evaluator) Share(p *program.Program) (Cost, error) {
 	if e.ready || p.Select == program.NoPredicate || len(p.Rules) == 0 {

@@ -15,7 +15,7 @@ func (e *Evaluator) stratum(s program.Stratum, selected func(store.RecordID)) er
 	}
 	for _, id := range s.Predicates {
 		pred := e.program.Predicates[id]
-		e.relations[id] = newRelation(pred.Name, pred.Arity)
+		e.relations[id] = newRelation(e.program.NameOf(id), pred.Arity)
 		e.growing[e.relations[id]] = s.Recursive
 	}
 	var recursive []*recursiveRule
@@ -141,7 +141,7 @@ func (e *Evaluator) plan(rule *program.Rule, winners map[int]*relation, delta in
 
 // enter names the rule that work is now done for.
 func (e *Evaluator) enter(rule *program.Rule) {
-	e.meter.rule, e.meter.derives = rule, e.program.Predicates[rule.Head.Predicate].Name
+	e.meter.rule, e.meter.derives = rule, e.program.NameOf(rule.Head.Predicate)
 	if rel := e.relations[rule.Head.Predicate]; e.moments != nil && rel != nil {
 		e.moments.enter(rel)
 	}

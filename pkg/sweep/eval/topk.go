@@ -243,7 +243,7 @@ func (e *Evaluator) rank(rule *program.Rule, lit program.TopK) (*relation, error
 	if err := ranking.cut(); err != nil {
 		return nil, err
 	}
-	name := "TopK of " + e.program.Predicates[lit.Atom.Predicate].Name
+	name := "TopK of " + e.program.NameOf(lit.Atom.Predicate)
 	rel := newRelation(name, len(columns))
 	for i := range ranking.len() {
 		if rel.add(ranking.row(int32(i))); uint64(rel.len()) > e.meter.rows {

@@ -8,6 +8,7 @@ import (
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/sweep/eval"
+	"github.com/lace-store/lace/pkg/sweep/specialize"
 	"github.com/lace-store/lace/pkg/sweep/window"
 )
 
@@ -30,8 +31,9 @@ func Records(s eval.Store, modules []*program.Program, ids []store.RecordID, o e
 	}
 	for _, p := range modules {
 		e := eval.New(s, p.File, o)
+		specialized := specialize.Rewrite(p)
 		for i, id := range ids {
-			m, err := explain(e, p, id, anchors(hashes, id, o.Boundary))
+			m, err := explain(e, p, specialized, id, anchors(hashes, id, o.Boundary))
 			if err != nil {
 				return nil, fmt.Errorf("explain record #%d: %w", id, err)
 			}
@@ -84,13 +86,14 @@ func anchors(hashes map[store.RecordID]record.Hash, id store.RecordID, boundary 
 	return a
 }
 
-// explain explains one record under one module.
-func explain(e *eval.Evaluator, p *program.Program, id store.RecordID, a window.Anchors) (Module, error) {
+// explain explains one record under one module p, which is evaluated as it is
+// specialised.
+func explain(e *eval.Evaluator, p, specialized *program.Program, id store.RecordID, a window.Anchors) (Module, error) {
 	m := Module{File: p.File}
 	if p.Select == program.NoPredicate {
 		return m, nil
 	}
-	rewritten := window.Rewrite(p, a)
+	rewritten := window.Rewrite(specialized, a)
 	q, err := e.Inquire(rewritten, store.Position(id)-1, store.Position(id))
 	if err != nil {
 		return m, err
@@ -138,7 +141,7 @@ func newExplainer(q *eval.Inquiry, p, rewritten *program.Program) *explainer {
 
 // body returns the literals that the rule has in its module. The comparisons
 // that rewriting adds behind them hold by themselves, since the record of the
-// window is always given.
+// window is always given, and so are the constants of a specialised helper.
 func (x *explainer) body(rule *program.Rule) []numbered {
 	n, known := x.bodies[rule.Position]
 	if !known {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/lace-store/lace/pkg/policy/program"
+	"github.com/lace-store/lace/pkg/sweep/strata"
 )
 
 // Anchors are the typed hash texts of the records that bound a window (lo, hi]:
@@ -126,7 +127,7 @@ func (w *rewriter) redirect(call program.Atom, term program.Term) program.Predic
 		to = program.PredicateID(len(w.to.Predicates))
 		original := w.from.Predicates[id]
 		w.to.Predicates = append(w.to.Predicates, program.Predicate{
-			Name: fmt.Sprintf("%s (window on argument %d)", original.Name, position+1), Arity: original.Arity, ClonedFrom: id,
+			Name: fmt.Sprintf("%s (window on argument %d)", original.Name, position+1), Arity: original.Arity, ClonedFrom: id, Windowed: true,
 		})
 		w.clones[c] = to
 		w.todo = append(w.todo, c)
@@ -142,11 +143,6 @@ func (w *rewriter) finish() {
 			all = append(all, rule)
 		}
 	}
-	strata := stratify(w.to.Predicates, all, w.to.Select)
-	w.to.Strata = strata
-	for _, rule := range all {
-		if slices.ContainsFunc(strata, func(s program.Stratum) bool { return slices.Contains(s.Predicates, rule.Head.Predicate) }) {
-			w.to.Rules = append(w.to.Rules, rule)
-		}
-	}
+	w.to.Strata = strata.Of(w.to.Predicates, all, w.to.Select)
+	w.to.Rules = strata.Rules(all, w.to.Strata)
 }

@@ -1,4 +1,6 @@
-package window
+// Package strata orders the derived predicates of a rewritten module for
+// evaluation. It must not know how modules are rewritten or evaluated.
+package strata
 
 import (
 	"slices"
@@ -6,16 +8,16 @@ import (
 	"github.com/lace-store/lace/pkg/policy/program"
 )
 
-// stratify returns the derived predicates that root depends on, grouped by
-// mutual recursion, each group behind what it reads (Tarjan's algorithm).
-// Cloning adds no dependency that the originals do not have, so strata of a
-// stratified program stay stratified.
-func stratify(predicates []program.Predicate, rules []program.Rule, root program.PredicateID) []program.Stratum {
+// Of returns the derived predicates that root depends on, grouped by mutual
+// recursion, each group behind what it reads (Tarjan's algorithm). Cloning
+// adds no dependency that the originals do not have, so strata of a stratified
+// program stay stratified.
+func Of(predicates []program.Predicate, rules []program.Rule, root program.PredicateID) []program.Stratum {
 	s := &components{reads: make([][]program.PredicateID, len(predicates)), seen: make([]mark, len(predicates))}
 	for _, rule := range rules {
 		head := rule.Head.Predicate
 		for _, lit := range rule.Body {
-			if id, ok := reads(lit); ok && predicates[id].Base == program.NotBase {
+			if id := Reads(lit); id != program.NoPredicate && predicates[id].Base == program.NotBase {
 				s.reads[head] = append(s.reads[head], id)
 			}
 		}
@@ -24,19 +26,36 @@ func stratify(predicates []program.Predicate, rules []program.Rule, root program
 	return s.strata
 }
 
-// reads returns the predicate that a literal reads.
-func reads(lit program.Literal) (program.PredicateID, bool) {
+// Reads returns the predicate that a literal reads, or NoPredicate.
+func Reads(lit program.Literal) program.PredicateID {
 	switch lit := lit.(type) {
 	case program.Positive:
-		return lit.Atom.Predicate, true
+		return lit.Atom.Predicate
 	case program.Negated:
-		return lit.Atom.Predicate, true
+		return lit.Atom.Predicate
 	case program.Cardinality:
-		return lit.Atom.Predicate, true
+		return lit.Atom.Predicate
 	case program.TopK:
-		return lit.Atom.Predicate, true
+		return lit.Atom.Predicate
 	}
-	return program.NoPredicate, false
+	return program.NoPredicate
+}
+
+// Rules returns those of the rules, in their order, whose heads are in strata.
+func Rules(rules []program.Rule, strata []program.Stratum) []program.Rule {
+	derived := map[program.PredicateID]bool{}
+	for _, s := range strata {
+		for _, id := range s.Predicates {
+			derived[id] = true
+		}
+	}
+	var kept []program.Rule
+	for _, rule := range rules {
+		if derived[rule.Head.Predicate] {
+			kept = append(kept, rule)
+		}
+	}
+	return kept
 }
 
 type components struct {
