@@ -10,6 +10,7 @@ import (
 	"github.com/lace-store/lace/cmd/internal/ui"
 	"github.com/lace-store/lace/pkg/policy"
 	"github.com/lace-store/lace/pkg/policy/program"
+	"github.com/lace-store/lace/pkg/sweep/specialize"
 	"github.com/lace-store/lace/pkg/sweep/window"
 )
 
@@ -99,7 +100,7 @@ func describeModule(m policy.Module) checkedModule {
 	for _, r := range p.Rules {
 		rules[r.Head.Predicate]++
 	}
-	whole := window.Whole(p)
+	whole := window.Whole(specialize.Rewrite(p))
 	for _, stratum := range p.Strata {
 		for _, id := range stratum.Predicates {
 			if id == p.Select {

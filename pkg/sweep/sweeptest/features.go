@@ -17,7 +17,8 @@ func AllFeatures() []string {
 		"counted base", "counted helper", "counted recursion", "counted with own variable", "counted with own variable repeated", "counted with _",
 		"count =", "count !=", "count <", "count <=", "count >", "count >=",
 		"admission with constant", "admission of variables", "number", "number with constant", "prefix", "= binds", "parameter",
-		"constant in head", "repeated variable in head", "repeated variable in atom", "constant record", "constant for helper",
+		"constant in head", "repeated variable in head", "repeated variable in atom", "constant record", "constant for helper", "constant for recursion", "constant for nested helper",
+		"negated helper with constant", "counted helper with constant", "ranked helper with constant",
 		"containment", "link", "variable name", "variable index", "head is not first owner",
 	}
 }
@@ -90,7 +91,11 @@ func (f *features) literal(r *program.Rule, lit program.Literal) {
 		f.note("parameter", base == program.ParamBase)
 		f.note("repeated variable in atom", hasRepeated(lit.Atom))
 		f.note("constant record", base != program.NotBase && base != program.ParamBase && lit.Atom.Args[0].Form == program.Constant)
-		f.note("constant for helper", base == program.NotBase && hasForm(lit.Atom, program.Constant))
+		if base == program.NotBase && hasForm(lit.Atom, program.Constant) {
+			f.note("constant for helper", true)
+			f.note("constant for recursion", f.recursive[lit.Atom.Predicate])
+			f.note("constant for nested helper", r.Head.Predicate != f.program.Select)
+		}
 		if base == program.Field || base == program.RecordLink {
 			f.note("variable name", lit.Atom.Args[1].Form == program.Variable)
 			f.note("variable index", lit.Atom.Args[2].Form == program.Variable)
@@ -118,6 +123,7 @@ func (f *features) literal(r *program.Rule, lit program.Literal) {
 func (f *features) use(how string, a program.Atom) {
 	f.note(how+" base", f.stratum[a.Predicate] == 0)
 	f.note(how+" helper", f.stratum[a.Predicate] > 0)
+	f.note(how+" helper with constant", f.stratum[a.Predicate] > 0 && hasForm(a, program.Constant))
 	f.note(how+" recursion", f.recursive[a.Predicate])
 }
 

@@ -83,7 +83,7 @@ func randomModule(rng *rand.Rand, r *Root, cardinality bool) string {
 	if rng.IntN(100) == 0 {
 		return "SelectStoredRecord(R) :- true.\n"
 	}
-	g := &generator{rng: rng, root: r, cardinality: cardinality}
+	g := &generator{rng: rng, root: r, cardinality: cardinality, asked: map[program.PredicateID]int{}}
 	g.program.Predicates = []program.Predicate{{Name: "Have"}, {Name: "Field"}, {Name: "RecordLink"}, {Name: "ContainsRecord"}, {Name: "Param"}}
 	for range rng.IntN(4) {
 		g.stratum()
@@ -108,6 +108,9 @@ type generator struct {
 	sorts       [][]sort              // of the columns of each helper
 	current     []program.PredicateID // helpers that rules may call, besides lower
 	lower       []program.PredicateID // helpers of complete strata
+	// asked has, for some helpers, the column at which every call from other
+	// strata has a constant.
+	asked map[program.PredicateID]int
 }
 
 func (g *generator) hash() string { return g.root.randomHash(g.rng) }
@@ -154,6 +157,11 @@ func (g *generator) stratum() {
 			for range g.rng.IntN(4) {
 				g.randomRule(id)
 			}
+		}
+	}
+	for _, id := range g.current {
+		if g.one(4) {
+			g.asked[id] = len(g.columns(id)) - 1
 		}
 	}
 	g.lower = append(g.lower, g.current...)

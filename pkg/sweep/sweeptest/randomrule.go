@@ -68,7 +68,14 @@ func (b *ruleMaker) baseAtom(argument func(sort) program.Term) program.Atom {
 
 func (b *ruleMaker) helperAtom(id program.PredicateID, argument func(sort) program.Term) program.Atom {
 	a := program.Atom{Predicate: id}
-	for _, s := range b.columns(id) {
+	constants := b.one(3)
+	asked, always := b.asked[id]
+	always = always && slices.Contains(b.lower, id)
+	for i, s := range b.columns(id) {
+		if always && i == asked || constants && b.one(2) {
+			a.Args = append(a.Args, b.constant(s))
+			continue
+		}
 		a.Args = append(a.Args, argument(s))
 	}
 	return a
