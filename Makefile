@@ -103,3 +103,14 @@ deb:
 
 dist-check:
 	sh scripts/release/check.sh
+
+# bench measures compaction, open, verify and sweep beside a tuned copy, and
+# writes the tables of docs/performance.md; cold caches need root on Linux, and
+# the data sets about 10 GB below tmp. bench-short compares ratios of small sets
+# with recorded ones.
+.PHONY: bench bench-short
+bench:
+	$(GO) run ./scripts/bench all --write docs/performance.md $(ARGS)
+
+bench-short:
+	$(GO) run ./scripts/bench short $(ARGS)

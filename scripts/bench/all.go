@@ -29,7 +29,7 @@ func rowNames() []string {
 	for _, c := range cases {
 		names = append(names, c.name())
 	}
-	return append(names, "open", "verify", "sweep", "history")
+	return append(names, "open", "verify", "sweep")
 }
 
 func parseAll(args []string) (o allOptions, err error) {
@@ -82,7 +82,7 @@ func allBench(ctx context.Context, args []string, out io.Writer) error {
 		}()
 	}
 	var sections []section
-	for _, measure := range []func(context.Context, allOptions) ([]section, error){b.compactions} {
+	for _, measure := range []func(context.Context, allOptions) ([]section, error){b.machine, b.compactions, b.reads, b.sweeps} {
 		made, err := measure(ctx, o)
 		if err != nil {
 			return err
@@ -100,6 +100,27 @@ func allBench(ctx context.Context, args []string, out io.Writer) error {
 	return replaceSections(o.write, sections)
 }
 
+// temperatures are the states of the caches to measure with.
+func (o allOptions) temperatures() []bool {
+	var states []bool
+	if o.cold {
+		states = append(states, true)
+	}
+	if o.warm {
+		states = append(states, false)
+	}
+	return states
+}
+
+// machine says what everything is measured on.
+func (b *bench) machine(_ context.Context, o allOptions) ([]section, error) {
+	load := ""
+	if o.scale != 1 {
+		load = fmt.Sprintf("%g of the records of each data set.\n", o.scale)
+	}
+	return []section{{"machine", machine(o.dir, o.pairs) + load}}, nil
+}
+
 // compactions measures the chosen cases.
 func (b *bench) compactions(ctx context.Context, o allOptions) ([]section, error) {
 	var outcomes []outcome
@@ -107,10 +128,7 @@ func (b *bench) compactions(ctx context.Context, o allOptions) ([]section, error
 		if !slices.Contains(o.rows, c.name()) {
 			continue
 		}
-		for _, cold := range []bool{true, false} {
-			if cold && !o.cold || !cold && !o.warm {
-				continue
-			}
+		for _, cold := range o.temperatures() {
 			set, _ := datasetNamed(c.set)
 			choice, _ := choiceNamed(c.choice)
 			got, err := b.pairs(ctx, compaction{set.scaled(o.scale), choice, cold}, o.pairs)

@@ -17,6 +17,7 @@ var cases = []target{
 	{"D1", "drop95", 1.15, 0, 128},
 	{"D2", "half", 1.0, 0, 0},
 	{"D3", "half", 1.4, 0, 300},
+	{"restic", "half", 0, 0, 0},
 }
 
 func targetOf(set, choice string) target {

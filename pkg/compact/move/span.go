@@ -14,6 +14,10 @@ import (
 // wanted ones around it, in bytes; a longer one is skipped.
 const maxGarbage = 1 << 16
 
+// maxSegments is how many pieces one read serves at most, so that short records
+// take no more memory than long ones.
+const maxSegments = 1 << 12
+
 // place says where the bytes of a row are read from: its old offset, unless
 // recovery found them elsewhere.
 type place func(i format.RowIndex, r format.PlanRow) uint64
@@ -85,9 +89,12 @@ func (s *spanReader) each(lo, hi format.RowIndex, from place, emit func(piece) e
 // gather collects what one read serves: segments from byte at of row lo on
 // that fit the buffer, without a long run of garbage between them.
 func (s *spanReader) gather(lo format.RowIndex, at uint64, hi format.RowIndex, from place) ([]segment, error) {
+	if s.segments == nil {
+		s.segments = make([]segment, 0, min(maxSegments, uint64(s.plan.Rows())))
+	}
 	s.segments = s.segments[:0]
 	var start, end uint64
-	for i := lo; i < hi; i++ {
+	for i := lo; i < hi && len(s.segments) < maxSegments; i++ {
 		r, err := s.plan.Row(i)
 		if err != nil {
 			return nil, err
