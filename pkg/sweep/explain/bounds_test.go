@@ -66,7 +66,7 @@ func TestCuts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := check(model, p, rec.Hash, rec.Modules[0], map[explain.Kind]int{}); err != nil {
+			if err := check(model, p, rec.Hash, rec.Modules[0], newSeen()); err != nil {
 				t.Error(err)
 			}
 			var text bytes.Buffer

@@ -20,7 +20,7 @@ type checker struct {
 	// edges lead from each derived atom to those that its derivation is from.
 	edges map[string][]string
 	above []string // atoms that are said to be derived elsewhere
-	seen  map[explain.Kind]int
+	seen  *seen
 	cuts  int
 }
 
@@ -31,8 +31,8 @@ func (c *checker) failf(format string, args ...any) {
 // checkError is what is wrong with an explanation.
 type checkError string
 
-// check returns what is wrong with an explanation; seen counts the literals.
-func check(m *sweeptest.Model, p *program.Program, hash string, module explain.Module, seen map[explain.Kind]int) (wrong error) {
+// check returns what is wrong with an explanation; seen counts the literals, by kind.
+func check(m *sweeptest.Model, p *program.Program, hash string, module explain.Module, seen *seen) (wrong error) {
 	c := &checker{model: m, program: p, edges: map[string][]string{}, seen: seen}
 	defer func() {
 		switch cause := recover().(type) {
@@ -204,7 +204,7 @@ func (c *checker) derivation(goal explain.Atom, d *explain.Derivation) {
 }
 
 func (c *checker) premise(rule *program.Rule, lit program.Literal, f explain.Finding, b sweeptest.Binding) {
-	c.seen[f.Kind]++
+	c.seen.hold(f.Kind, c.program, lit)
 	one := []program.Literal{lit}
 	if _, ranked := lit.(program.TopK); !ranked && len(c.bindings(rule, one, b)) == 0 {
 		c.failf("%s does not hold under %v", f.Literal, b)

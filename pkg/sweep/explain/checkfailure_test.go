@@ -98,11 +98,11 @@ func (c *checker) failure(rule *program.Rule, goal explain.Atom, f *explain.Fail
 		prefix = append(prefix, rule.Body[n-1])
 	}
 	b := c.binding(rule, f.Binding)
-	c.seen["-"+f.Failed.Kind]++
 	if f.Failed.Holds {
 		c.failf("%s holds", f.Failed.Literal)
 	}
 	if f.Failed.Number == 0 {
+		c.seen.failing[string(explain.Head)]++
 		c.head(rule, goal, prefix, f)
 		return
 	}
@@ -112,6 +112,7 @@ func (c *checker) failure(rule *program.Rule, goal explain.Atom, f *explain.Fail
 	}
 	c.counted(f, all)
 	lit := rule.Body[f.Failed.Number-1]
+	c.seen.fail(f.Failed, c.program, lit)
 	if n := len(c.answers(rule, append(slices.Clip(prefix), lit), goal)); n > 0 {
 		c.failf("%s has %d bindings in %s for %s", f.Failed.Literal, n, rule.Text, goal)
 	}

@@ -59,11 +59,11 @@ SelectStoredRecord(R) :- next(R,_), topic(R,t), Prefix(t,'lob'), TopK(topic(R,t)
 				t.Fatal(err)
 			}
 			hash := root.Hash(int(c.id))
-			if err := check(model, p, hash, module, map[explain.Kind]int{}); err != nil {
+			if err := check(model, p, hash, module, newSeen()); err != nil {
 				t.Fatal(err)
 			}
 			c.tamper(&module)
-			if err := check(model, p, hash, module, map[explain.Kind]int{}); err == nil {
+			if err := check(model, p, hash, module, newSeen()); err == nil {
 				t.Error("the checker sees nothing wrong")
 			} else {
 				t.Log(err)

@@ -93,7 +93,20 @@ func (b *ruleMaker) hide(from int) {
 }
 
 func (b *ruleMaker) compare(op program.Operator, form program.OperandForm, s sort) {
-	b.add(program.Compare{
-		Operator: op, Left: program.Operand{Form: form, Term: b.decided(s)}, Right: program.Operand{Form: form, Term: b.decided(s)},
-	})
+	left, right := b.decided(s), b.decided(s)
+	if form == program.Number && !b.one(4) {
+		left, right = b.number(), b.number()
+	}
+	b.add(program.Compare{Operator: op, Left: program.Operand{Form: form, Term: left}, Right: program.Operand{Form: form, Term: right}})
+}
+
+// number returns a number, a length mostly: few of the other terms are any.
+func (b *ruleMaker) number() program.Term {
+	owner, ok := b.bound(recs)
+	if !ok || b.one(3) {
+		return program.Term{Form: program.Constant, Text: fmt.Sprint(b.rng.IntN(150))}
+	}
+	n := b.fresh(texts)
+	b.call(fieldID, owner, program.Term{Form: program.Constant, Text: ":Length"}, program.Term{}, n)
+	return n
 }
