@@ -50,7 +50,7 @@ func (l *logging) searches() []string {
 // root, and what does not depend on the window is derived once.
 func TestWindowBounds(t *testing.T) {
 	r := makeRoot(t,
-		"a Topic=x Pin=1", "b Topic=x Ref=@a", "c Topic=y Ref=@b", "d Topic=y Ref=@a",
+		"a Topic=x Pin=1", "b Topic=x Ref=@a", "c Topic=y Half=a Ref=@b", "d Topic=y Ref=@a",
 		"e Topic=x Ref=@c", "f Topic=y Ref=@d", "g Topic=x Pin=1 Ref=@f")
 	for name, c := range map[string]struct {
 		policy string
@@ -88,6 +88,26 @@ func TestWindowBounds(t *testing.T) {
 			[]string{"(0,7] presence Topic"}},
 		"a recursive helper at its other argument": {`up(R,T) :- RecordLink(R,'Ref',_,_,T). up(R,U) :- up(R,T), RecordLink(T,'Ref',_,_,U). SelectStoredRecord(R) :- up(R,'@a').`,
 			[]string{"(0,3] link Ref", "(3,6] link Ref", "(6,7] link Ref"}},
+		"all that is said of one record is one search": {`SelectStoredRecord(R) :- Field(R,'Topic',_,'x'), RecordLink(R,'Ref',_,_,_), Field(R,'Pin',_,_), Have(R).`,
+			[]string{"(0,3] exact Topic x link Ref presence Pin", "(3,6] exact Topic x link Ref presence Pin", "(6,7] exact Topic x link Ref presence Pin"}},
+		"link join from what is linked to": {`SelectStoredRecord(R) :- RecordLink(R,'Ref',_,_,T), Field(T,'Half',_,'a').`,
+			[]string{"(0,7] exact Half a", "(0,3] target @c link Ref", "(0,7] exact Half a", "(3,6] target @c link Ref", "(6,7] link Ref"}},
+		"link join from the record": {`SelectStoredRecord(R) :- Field(R,'Topic',_,'y'), RecordLink(R,'Ref',_,_,T), Field(T,'Pin',_,_).`,
+			[]string{"(0,3] exact Topic y link Ref", "(3,6] exact Topic y link Ref", "(6,7] exact Topic y link Ref"}},
+		"counted in the record": {`SelectStoredRecord(R) :- Field(R,'Topic',_,'x'), Cardinality(Field(R,'Pin',_,_),'=','1').`,
+			[]string{"(0,3] exact Topic x", "(3,6] exact Topic x", "(6,7] exact Topic x"}},
+		"counted over records": {`SelectStoredRecord(R) :- Field(R,'Pin',_,_), Cardinality(RecordLink(_,'Ref',_,_,R),'>=','1').`,
+			[]string{"(0,3] presence Pin", "(0,7] target @a link Ref", "(3,6] presence Pin", "(6,7] presence Pin", "(0,7] target @g link Ref"}},
+		"a counted helper is derived once": {`tied(R,T) :- RecordLink(R,'Ref',_,_,T). SelectStoredRecord(R) :- Field(R,'Pin',_,_), Cardinality(tied(_,R),'>=','2').`,
+			[]string{"(0,7] link Ref", "(0,3] presence Pin", "(3,6] presence Pin", "(6,7] presence Pin"}},
+		"admission order of a link target": {`SelectStoredRecord(R) :- RecordLink(R,'Ref',_,_,T), Compare(AdmitOrder(R),'>',AdmitOrder(T)).`,
+			[]string{"(0,3] link Ref", "(3,6] link Ref", "(6,7] link Ref"}},
+		"ranked facts are acquired once": {`SelectStoredRecord(R) :- TopK(Field(R,'Pin',_,v),PartitionBy(v),AdmitOrder(R),'asc','1').`,
+			[]string{"(0,7] presence Pin"}},
+		"the selected record is the second group": {`SelectStoredRecord(R) :- Field(S,'Pin',_,_), Field(S,'Topic',_,t), Field(R,'Topic',_,t), RecordLink(R,_,_,_,'@d').`,
+			[]string{"(0,3] presence Topic target @d", "(3,6] presence Topic target @d", "(0,7] presence Pin exact Topic y", "(6,7] presence Topic target @d"}},
+		"a helper without the record is whole": {`used(t) :- Field(S,'Pin',_,_), Field(S,'Topic',_,t). SelectStoredRecord(R) :- used(t), Field(R,'Topic',_,t).`,
+			[]string{"(0,7] presence Pin presence Topic", "(0,3] presence Topic", "(3,6] presence Topic", "(6,7] presence Topic"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &logging{Backend: r.store(t)}
