@@ -25,21 +25,28 @@ type phaseBody struct {
 // compactDocument is the result of compact and resume.
 type compactDocument struct {
 	head
-	Boundary       uint64        `json:"boundary"`
-	Retained       countBody     `json:"retained"`
-	Removed        countBody     `json:"removed"`
-	KeptDigest     string        `json:"kept_digest,omitempty"`
-	ReleasedBytes  uint64        `json:"released_bytes"`
-	Release        string        `json:"release,omitempty"`
-	NotFreedReason string        `json:"not_freed_reason,omitempty"`
-	MovedBytes     uint64        `json:"moved_bytes"`
-	JournaledBytes uint64        `json:"journaled_bytes"`
-	WrittenBytes   uint64        `json:"written_bytes"`
-	AllocatedBytes [2]uint64     `json:"allocated_bytes_before_after"`
-	TrustedRows    []uint64      `json:"trusted_rows,omitempty"`
-	DamagedRows    []uint64      `json:"damaged_rows,omitempty"`
-	Phases         []phaseBody   `json:"phases"`
-	Verified       *verifiedBody `json:"verified,omitempty"`
+	Boundary       uint64    `json:"boundary"`
+	Retained       countBody `json:"retained"`
+	Removed        countBody `json:"removed"`
+	KeptDigest     string    `json:"kept_digest,omitempty"`
+	ReleasedBytes  uint64    `json:"released_bytes"`
+	Release        string    `json:"release,omitempty"`
+	NotFreedReason string    `json:"not_freed_reason,omitempty"`
+	MovedBytes     uint64    `json:"moved_bytes"`
+	JournaledBytes uint64    `json:"journaled_bytes"`
+	WrittenBytes   uint64    `json:"written_bytes"`
+	// What records took of the disk.
+	AllocatedBefore uint64 `json:"allocated_before_bytes"`
+	AllocatedAfter  uint64 `json:"allocated_after_bytes"`
+	// What the run asked for before it began, and what there was: absent when
+	// nothing had to be asked, or the system does not tell.
+	NeededBytes uint64        `json:"needed_bytes,omitempty"`
+	FreeBytes   *int64        `json:"free_bytes,omitempty"`
+	CopyOnWrite bool          `json:"copy_on_write,omitempty"`
+	TrustedRows []uint64      `json:"trusted_rows,omitempty"`
+	DamagedRows []uint64      `json:"damaged_rows,omitempty"`
+	Phases      []phaseBody   `json:"phases"`
+	Verified    *verifiedBody `json:"verified,omitempty"`
 }
 
 func newCompactDocument(command, root string) *compactDocument {
@@ -64,7 +71,10 @@ func (d *compactDocument) fill(at place, r compact.Report, t *tally.Split) {
 	}
 	d.ReleasedBytes, d.Release, d.NotFreedReason = r.Released, string(r.Release), r.NotFreed
 	d.MovedBytes, d.JournaledBytes, d.WrittenBytes = r.Moved, r.Journaled, r.Written
-	d.AllocatedBytes = [2]uint64{r.AllocatedBefore, r.AllocatedAfter}
+	d.AllocatedBefore, d.AllocatedAfter = r.AllocatedBefore, r.AllocatedAfter
+	if d.NeededBytes, d.CopyOnWrite = r.Needed, r.CopyOnWrite; r.Needed > 0 && r.Free >= 0 {
+		d.FreeBytes = &r.Free
+	}
 	d.TrustedRows, d.DamagedRows = r.TrustedRows, r.DamagedRows
 	for _, p := range r.Phases {
 		d.Phases = append(d.Phases, phaseBody{p.Name, p.Seconds})
@@ -107,6 +117,9 @@ func (d *compactDocument) summary(w io.Writer) {
 	line("retained", d.Retained)
 	line("removed", d.Removed)
 	fmt.Fprintf(w, "  %-9s %s (%s)\n", "released", ui.Size(d.ReleasedBytes), d.Release)
+	if d.FreeBytes != nil {
+		fmt.Fprintf(w, "  %-9s needed at most %s, %s were free\n", "space", ui.Size(d.NeededBytes), ui.Size(uint64(*d.FreeBytes)))
+	}
 	if d.NotFreedReason != "" {
 		fmt.Fprintf(w, "  %-9s %s\n", "note", d.NotFreedReason)
 	}

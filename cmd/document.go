@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"io"
+	"time"
 
 	"github.com/lace-store/lace/cmd/internal/ui"
 	"github.com/lace-store/lace/pkg/store"
@@ -26,6 +27,9 @@ type head struct {
 	Profile string     `json:"profile,omitempty"`
 	Outcome string     `json:"outcome"`
 	Error   *errorBody `json:"error,omitempty"`
+	// Both are RFC 3339, in UTC.
+	StartedAt string `json:"started_at"`
+	EndedAt   string `json:"ended_at"`
 }
 
 // errorBody is the error of a document.
@@ -41,10 +45,16 @@ type errorBody struct {
 type document interface {
 	text(w io.Writer)
 	fail(err error)
+	stamp(began, ended time.Time)
 }
 
 func newHead(command, root string) head {
 	return head{Schema: "lace." + command + "/1", Root: root, Outcome: outcomeDone}
+}
+
+// stamp says when the run was.
+func (h *head) stamp(began, ended time.Time) {
+	h.StartedAt, h.EndedAt = began.UTC().Format(time.RFC3339Nano), ended.UTC().Format(time.RFC3339Nano)
 }
 
 // fail records the error and the outcome that goes with it.
@@ -107,6 +117,7 @@ func (s *session) emit(doc document, err error) error {
 		if err != nil {
 			doc.fail(err)
 		}
+		doc.stamp(s.began, s.now())
 		s.emitted = true
 		return errors.Join(err, stdoutError(ui.WriteJSON(s.streams.Out, doc)))
 	}

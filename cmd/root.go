@@ -172,6 +172,7 @@ func (s *session) report(c *cobra.Command, args []string, err error) {
 		}
 		doc := newHead(name, "")
 		doc.fail(err)
+		doc.stamp(s.began, s.now())
 		// stdout may be gone; the exit code carries the verdict all the same.
 		_ = ui.WriteJSON(s.streams.Out, &doc)
 	}

@@ -28,15 +28,19 @@ type recordBody struct {
 // they are written, because a root may have more of them than memory should.
 type recordList struct {
 	retained bool
-	set      *kept.Set
+	set      *kept.Set     // nil lists all rows of the table
 	table    *rowlog.Table // outlives its store
 }
 
 func (l *recordList) all() iter.Seq[recordBody] {
 	return func(yield func(recordBody) bool) {
-		for i := range uint64(l.set.Boundary()) {
+		boundary := l.table.Position()
+		if l.set != nil {
+			boundary = l.set.Boundary()
+		}
+		for i := range uint64(boundary) {
 			id := idOf(i)
-			if l.set.Has(id) != l.retained {
+			if l.set != nil && l.set.Has(id) != l.retained {
 				continue
 			}
 			if row := l.table.Row(id); !yield(recordBody{uint64(id), row.Hash.String(), row.Len}) {
@@ -65,11 +69,16 @@ var _ ui.Streamed = (*sweepDocument)(nil)
 
 // Stream implements ui.Streamed: the list is the last field.
 func (d *sweepDocument) Stream() (field string, items iter.Seq[any]) {
-	if d.list == nil {
-		return "", nil
+	return "records", d.list.stream()
+}
+
+// stream is the list as a document has it; nil without a list.
+func (l *recordList) stream() iter.Seq[any] {
+	if l == nil {
+		return nil
 	}
-	return "records", func(yield func(any) bool) {
-		for r := range d.list.all() {
+	return func(yield func(any) bool) {
+		for r := range l.all() {
 			if !yield(r) {
 				return
 			}
