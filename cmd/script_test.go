@@ -98,6 +98,9 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("%s exits %d, want %d", strings.Join(args[1:], " "), got, want)
 	}
+	if args[1] == "lace" {
+		validOutput(ts, args[2:])
+	}
 }
 
 // phaseLine is a line of progress, or of waiting.
