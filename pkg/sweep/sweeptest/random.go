@@ -90,7 +90,7 @@ func randomModule(rng *rand.Rand, r *Root, cardinality bool) string {
 	}
 	g.current = nil
 	id := g.predicate("SelectStoredRecord", recs)
-	for range 1 + g.rng.IntN(3) {
+	for range 1 + g.rng.IntN(5) {
 		g.randomRule(id)
 	}
 	g.rng.Shuffle(len(g.rules), func(i, j int) { g.rules[i], g.rules[j] = g.rules[j], g.rules[i] })
