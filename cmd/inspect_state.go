@@ -119,8 +119,8 @@ func (d *inspectDocument) resumeNext() {
 	}
 }
 
-// progress says how far the compaction came, and proves that its journal can
-// be read.
+// progress says how far the compaction came. Whether the journal and every
+// record are sound is for lace verify to prove.
 func (d *inspectDocument) progress(fsys vfs.FS, dir string, x profile.Examination) error {
 	status, err := x.Status()
 	if err != nil {
