@@ -111,19 +111,20 @@ func (b *ruleMaker) topK() {
 	} else {
 		a = b.baseAtom(argument)
 	}
-	var slots []program.Slot
-	for _, t := range a.Args {
-		if t.Form == program.Variable && !slices.Contains(slots, t.Slot) {
-			slots = append(slots, t.Slot)
-		}
-	}
+	slots := variables(a)
 	if len(slots) == 0 {
 		b.add(program.Positive{Atom: a})
 		return
 	}
 	order := pick(b.rng, slots)
+	form := b.orderOf(order)
+	if last := a.Args[len(a.Args)-1]; a.Predicate == fieldID && a.Args[1].Form != program.Variable && last.Form == program.Variable && b.one(2) {
+		// A length is a number; few other values are.
+		a.Args[1] = program.Term{Form: program.Constant, Text: ":Length"}
+		order, form = last.Slot, program.Number
+	}
 	lit := program.TopK{Atom: a, Descending: b.one(2), K: uint64(1 + b.rng.IntN(3))}
-	lit.Order = program.Operand{Form: b.orderOf(order), Term: program.Term{Form: program.Variable, Slot: order}}
+	lit.Order = program.Operand{Form: form, Term: program.Term{Form: program.Variable, Slot: order}}
 	if b.one(30) {
 		lit.K = math.MaxUint64
 	}
@@ -133,6 +134,16 @@ func (b *ruleMaker) topK() {
 		}
 	}
 	b.add(lit)
+}
+
+// variables returns the variables of an atom, each once.
+func variables(a program.Atom) (slots []program.Slot) {
+	for _, t := range a.Args {
+		if t.Form == program.Variable && !slices.Contains(slots, t.Slot) {
+			slots = append(slots, t.Slot)
+		}
+	}
+	return slots
 }
 
 // orderOf is mostly how values of such a variable are ordered.
