@@ -102,6 +102,9 @@ func (m *module) share() *Part {
 	m.evaluator = eval.New(nil, m.program.File, m.sweep.options.eval(m.report.Kept.Boundary()))
 	var cost Cost
 	return newPart(order{m.number, m.round, 0}, func(ask eval.Store) (err error) {
+		if m.sweep.options.DeriveEachWindow {
+			return nil
+		}
 		m.evaluator.Ask(ask)
 		cost, err = m.evaluator.Share(window.Rewrite(m.program, m.bounds[0].anchors))
 		return err
@@ -124,7 +127,7 @@ func (m *module) fork(w int) *Part {
 	d := newDecision(m.bounds[w])
 	notShared := false
 	return newPart(order{m.number, m.round, w}, func(ask eval.Store) error {
-		err := d.evaluate(m.evaluator.Fork(ask), m.program)
+		err := d.evaluate(m.beside(ask), m.program)
 		if notShared = errors.Is(err, eval.ErrNotShared); notShared {
 			return nil
 		}
@@ -137,6 +140,14 @@ func (m *module) fork(w int) *Part {
 		}
 		m.decide(w, d)
 	})
+}
+
+// beside returns the evaluator of a window beside others.
+func (m *module) beside(ask eval.Store) *eval.Evaluator {
+	if m.sweep.options.DeriveEachWindow {
+		return eval.New(ask, m.program.File, m.sweep.options.eval(m.report.Kept.Boundary()))
+	}
+	return m.evaluator.Fork(ask)
 }
 
 // own is the part in which the evaluator itself evaluates a window.
@@ -163,7 +174,13 @@ func newDecision(b bounds) *decision { return &decision{bounds: b, kept: kept.Ne
 
 func (d *decision) evaluate(e *eval.Evaluator, p *program.Program) (err error) {
 	selected := func(id store.RecordID) { d.kept.Add(id - store.RecordID(d.lo)) }
-	d.cost, err = e.Window(window.Rewrite(p, d.anchors), d.lo, d.hi, selected)
+	rewritten := window.Rewrite(p, d.anchors)
+	shared, err := e.Share(rewritten) // nothing, unless each window derives it anew
+	if err != nil {
+		return err
+	}
+	d.cost, err = e.Window(rewritten, d.lo, d.hi, selected)
+	d.cost.Add(shared)
 	return err
 }
 

@@ -32,6 +32,9 @@ type Options struct {
 	BlockBindings   int    // bindings that are joined together
 	DistinctQueries int    // different searches for one block
 	Jobs            int    // parts evaluated at a time: memory grows with it, up to that of a window for each
+	// DeriveEachWindow derives anew in each window what all windows share, as
+	// seed 000 does: what sharing is compared and measured with.
+	DeriveEachWindow bool
 	// Progress, unless nil, is called after every window with the ids that
 	// are decided, summed over the modules, and their total: one call after
 	// the other, from the goroutine that drives the sweep.

@@ -26,6 +26,15 @@ type Cost struct {
 	Rows map[string]uint64
 }
 
+// Add adds another cost.
+func (c *Cost) Add(other Cost) {
+	c.Work += other.Work
+	c.RecordsRead += other.RecordsRead
+	for name, n := range other.Rows {
+		c.Rows[name] += n
+	}
+}
+
 // Evaluator evaluates the windows of one module over one store. What does not
 // depend on the window is derived once and shared by all of them.
 type Evaluator struct {

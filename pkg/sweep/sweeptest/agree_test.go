@@ -66,6 +66,8 @@ func randomSetup(rng *rand.Rand) setup {
 			MaxRelationRows: []uint64{0, 0, 2, 6}[rng.IntN(4)],
 			WorkPerRecord:   1 << 40,
 			Jobs:            []int{0, 0, 2, 3}[rng.IntN(4)],
+
+			DeriveEachWindow: rng.IntN(4) == 0,
 		},
 	}
 }
