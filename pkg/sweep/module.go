@@ -127,7 +127,7 @@ func (m *module) fork(w int) *Part {
 	d := newDecision(m.bounds[w])
 	notShared := false
 	return newPart(order{m.number, m.round, w}, func(ask eval.Store) error {
-		err := d.evaluate(m.beside(ask), m.program)
+		err := d.evaluate(m.beside(ask), m.program, m.sweep.options.DeriveEachWindow)
 		if notShared = errors.Is(err, eval.ErrNotShared); notShared {
 			return nil
 		}
@@ -155,8 +155,12 @@ func (m *module) own(w int) *Part {
 	m.begin()
 	d := newDecision(m.bounds[w])
 	return newPart(order{m.number, m.round, w}, func(ask eval.Store) error {
-		m.evaluator.Ask(ask)
-		return d.evaluate(m.evaluator, m.program)
+		e := m.evaluator
+		if m.sweep.options.DeriveEachWindow {
+			e = m.beside(ask)
+		}
+		e.Ask(ask)
+		return d.evaluate(e, m.program, m.sweep.options.DeriveEachWindow)
 	}, func() {
 		m.end()
 		m.decide(w, d)
@@ -172,15 +176,18 @@ type decision struct {
 
 func newDecision(b bounds) *decision { return &decision{bounds: b, kept: kept.New(b.hi - b.lo)} }
 
-func (d *decision) evaluate(e *eval.Evaluator, p *program.Program) (err error) {
+// evaluate decides about the window. With anew the evaluator is one of this
+// window alone, and derives first what it could have shared with others.
+func (d *decision) evaluate(e *eval.Evaluator, p *program.Program, anew bool) (err error) {
 	selected := func(id store.RecordID) { d.kept.Add(id - store.RecordID(d.lo)) }
 	rewritten := window.Rewrite(p, d.anchors)
-	shared, err := e.Share(rewritten) // nothing, unless each window derives it anew
-	if err != nil {
-		return err
+	if anew {
+		if d.cost, err = e.Share(rewritten); err != nil {
+			return err
+		}
 	}
-	d.cost, err = e.Window(rewritten, d.lo, d.hi, selected)
-	d.cost.Add(shared)
+	cost, err := e.Window(rewritten, d.lo, d.hi, selected)
+	d.cost.Add(cost)
 	return err
 }
 

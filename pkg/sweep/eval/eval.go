@@ -30,6 +30,9 @@ type Cost struct {
 func (c *Cost) Add(other Cost) {
 	c.Work += other.Work
 	c.RecordsRead += other.RecordsRead
+	if c.Rows == nil {
+		c.Rows = make(map[string]uint64, len(other.Rows))
+	}
 	for name, n := range other.Rows {
 		c.Rows[name] += n
 	}
