@@ -4,14 +4,18 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"github.com/lace-store/lace/pkg/policy"
+	"github.com/lace-store/lace/pkg/store/native"
 	"github.com/lace-store/lace/pkg/store/vfs"
 	"github.com/lace-store/lace/pkg/store/vfs/osfs"
+	"github.com/lace-store/lace/pkg/sweep"
 	"github.com/lace-store/lace/scripts/mkroot/gen"
 )
 
@@ -43,9 +47,9 @@ type answer struct {
 	records, data uint64
 }
 
-// The answers were counted from the tables by an independent program.
-func TestKnownAnswers(t *testing.T) {
-	histories := map[string][]answer{
+// knownAnswers were counted from the tables by an independent program.
+func knownAnswers() map[string][]answer {
+	return map[string][]answer{
 		"bbolt": {
 			{[]string{"everything"}, 3_045, 28_559_070},
 			{[]string{"newest-three"}, 751, 2_753_417},
@@ -61,7 +65,10 @@ func TestKnownAnswers(t *testing.T) {
 			{[]string{"newest-three", "tagged-with-history"}, 33_378, 423_407_112},
 		},
 	}
-	for app, answers := range histories {
+}
+
+func TestKnownAnswers(t *testing.T) {
+	for app, answers := range knownAnswers() {
 		t.Run(app, func(t *testing.T) {
 			t.Parallel()
 			if app == "restic" && (testing.Short() || raceDetector) {
@@ -73,6 +80,59 @@ func TestKnownAnswers(t *testing.T) {
 				a.check(t, root)
 			}
 		})
+	}
+}
+
+// TestHistoryWindows: neither the size of a window nor what windows share
+// changes what a history keeps. LACE_TEST_LONG=1 adds what takes minutes: a
+// window for each record that derives everything anew.
+func TestHistoryWindows(t *testing.T) {
+	if raceDetector || testing.Short() {
+		t.Skip("SKIPPED: the histories in many windows take too long with -short or -race")
+	}
+	for app, sizes := range map[string][]uint64{"bbolt": {1, 7, 1000, 1 << 20}, "restic": {1000, 1 << 20}} {
+		dir := filepath.Join(t.TempDir(), app)
+		historyRoot(t, app, dir)
+		for _, size := range sizes {
+			for _, anew := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/window=%d/anew=%t", app, size, anew), func(t *testing.T) {
+					if anew && size < 1000 && os.Getenv("LACE_TEST_LONG") == "" {
+						t.Skip("SKIPPED: derives the whole root anew for thousands of windows; LACE_TEST_LONG=1 runs it")
+					}
+					for _, a := range knownAnswers()[app] {
+						a.inWindows(t, dir, sweep.Options{WindowRecords: size, DeriveEachWindow: anew})
+					}
+				})
+			}
+		}
+	}
+}
+
+// inWindows sweeps, and wants the number of records.
+func (a answer) inWindows(t *testing.T, dir string, o sweep.Options) {
+	t.Helper()
+	var sources []policy.Source
+	for _, name := range a.policies {
+		text, err := os.ReadFile(filepath.Join("..", "examples", name+".lace"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, policy.Source{Name: name, Text: text})
+	}
+	prepared, err := policy.Prepare(sources, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := native.Open(t.Context(), dir, native.Options{FS: osfs.New(), ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := sweep.Run(t.Context(), b, prepared, o)
+	if err = errors.Join(err, b.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got := result.Kept.Count(); got != a.records {
+		t.Errorf("%v retains %d records, want %d", a.policies, got, a.records)
 	}
 }
 
