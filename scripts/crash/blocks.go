@@ -168,9 +168,9 @@ func (w *worker) rebuild(d *disk, f filesystem, r *recording, state int) (cut in
 	}
 	share := []float64{0, 0.1, 0.5, 0.9, 1}[w.rand.IntN(5)]
 	kept, lost := 0, 0
-	unit := []int64{f.unit, 4096}[w.rand.IntN(2)]
+	unit := []int64{sector, 4096}[w.rand.IntN(2)]
 	for _, e := range r.log[certain:cut] {
-		for _, p := range e.split(unit) {
+		for _, p := range e.split(unit, f.super) {
 			if w.rand.Float64() >= share {
 				lost++
 				continue
@@ -182,16 +182,23 @@ func (w *worker) rebuild(d *disk, f filesystem, r *recording, state int) (cut in
 	return cut, fmt.Sprintf("%d pieces of %d bytes kept and %d lost behind flush %d", kept, unit, lost, at)
 }
 
-// split cuts a write into what a disk writes at once. A discard behind the
-// last flush is done or not.
-func (e event) split(unit int64) []event {
+// split cuts a write into what a disk writes at once, which is never less than
+// the whole superblock. A discard behind the last flush is done or not.
+func (e event) split(unit int64, super span) []event {
 	if e.data == nil {
 		return []event{e}
 	}
 	var all []event
-	for at := int64(0); at < e.len; at += unit {
-		n := min(unit, e.len-at)
-		all = append(all, event{off: e.off + at, data: e.data[at : at+n], len: n})
+	for at := int64(0); at < e.len; {
+		end := at + unit
+		if off := e.off + at; off >= super.off && off < super.off+super.len {
+			end = super.off + super.len - e.off
+		} else if off < super.off && e.off+end > super.off {
+			end = super.off - e.off
+		}
+		end = min(end, e.len)
+		all = append(all, event{off: e.off + at, data: e.data[at:end], len: end - at})
+		at = end
 	}
 	return all
 }

@@ -20,16 +20,24 @@ type filesystem struct {
 	// unique says that no two disks with one image can be mounted at a time:
 	// the identity in it is taken.
 	unique bool
-	// unit is the least that its disk writes at once, in bytes: btrfs does not
-	// mount with a superblock that is torn.
-	unit int64
+	// super is the primary superblock, the one thing that a cut never tears.
+	// Nothing but its own checksum protects it, and each file system writes it
+	// in place as one block: torn, the disk cannot be mounted, and what lace
+	// left on it is not reached. All else is torn at sectors.
+	super span
 }
+
+// span is a range of a disk, in bytes.
+type span struct{ off, len int64 }
+
+// sector is the least that a disk writes at once, in bytes.
+const sector = 512
 
 func filesystems() []filesystem {
 	return []filesystem{
-		{"ext4", 24 << 20, []string{"mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"}, false, 512},
-		{"xfs", 300 << 20, []string{"mkfs.xfs", "-q", "-f"}, true, 512},
-		{"btrfs", 120 << 20, []string{"mkfs.btrfs", "-q", "-f"}, true, 4096},
+		{"ext4", 24 << 20, []string{"mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"}, false, span{1024, 1024}},
+		{"xfs", 300 << 20, []string{"mkfs.xfs", "-q", "-f"}, true, span{0, sector}},
+		{"btrfs", 120 << 20, []string{"mkfs.btrfs", "-q", "-f"}, true, span{64 << 10, 4096}},
 	}
 }
 
