@@ -74,19 +74,22 @@ bench-sweep:
 accept:
 	bash scripts/accept.sh
 
-# The ladder against the built binary: a rung is a kind of fault of the real
-# system. crash-RUNG is the short form, LONG=1 the long one; -seed and -only of
-# a failure go in ARGS. It needs Linux, root, xfsprogs and btrfs-progs; a rung
-# that cannot run says so, and fails under CI=true.
-RUNGS := kill inject power blocks disk full punch locks model
+# The ladder: a rung is a kind of fault of the real system, tried against the
+# built binary. crash-RUNG is the short form, LONG=1 the long one; crash-ci and
+# crash-long are all of them, with the figures at the end. SEED=S repeats what
+# was tried, -only and other flags of a failure go in ARGS. It needs Linux, root,
+# loop devices, xfsprogs and btrfs-progs; what cannot run is skipped and counted,
+# and fails under CI=true. crash-states is the long form of rung 0.
+RUNGS := states kill inject power blocks disk full punch locks model
 .PHONY: crash-ci crash-long $(RUNGS:%=crash-%)
 $(RUNGS:%=crash-%): crash-%:
-	$(GO) run ./scripts/crash $* $(if $(LONG),-long) $(ARGS)
+	$(GO) run ./scripts/crash $* $(if $(LONG),-long) $(if $(SEED),-seed $(SEED)) $(ARGS)
 
-crash-ci: $(RUNGS:%=crash-%)
+crash-ci:
+	$(GO) run ./scripts/crash all $(if $(SEED),-seed $(SEED)) $(ARGS)
 
 crash-long:
-	$(MAKE) crash-ci LONG=1
+	$(GO) run ./scripts/crash all -long $(if $(SEED),-seed $(SEED)) $(ARGS)
 
 # Releases: archives for every system, a Debian package of this one, and a check
 # that two builds of one commit are the same bytes. docs writes what commands

@@ -77,6 +77,13 @@ func (d *disk) fail(f faults) (count faults, refused int) {
 	return count, refused
 }
 
+// heal ends the faults; what was refused stays counted.
+func (d *disk) heal() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.faults = faults{}
+}
+
 // refuses counts a call and says whether it fails. mu is held.
 func (d *disk) refuses(count *int, at int) bool {
 	*count++

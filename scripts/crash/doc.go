@@ -3,6 +3,10 @@
 // and planted files.
 //
 //	go run ./scripts/crash RUNG [-n TRIALS] [-seed S] [-only TRIAL] [-long]
+//	go run ./scripts/crash all [-seed S] [-long]
+//
+// A rung that cannot run here is skipped and counted; under CI=true that is a
+// failure.
 //
 // Each rung is a list of trials that a seed determines, and every trial has the
 // same oracle: after the fault an ordinary opening is refused with the hint to

@@ -14,7 +14,7 @@ import (
 // remount: after a failed sync the cache shows what the disk does not have.
 func diskRung() rung {
 	return rung{name: "disk", root: true, needs: []string{"mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "mount", "/dev/fuse"}, trials: diskTrials, mutants: []mutant{
-		{"a failed sync is taken for done", "btrfs: write", func(c trace.Call, a trace.Action) trace.Action {
+		{"a failed sync is taken for done", "a sync fails once by a write", func(c trace.Call, a trace.Action) trace.Action {
 			if c.IsSync() {
 				a.Forgive = true
 			}
@@ -71,17 +71,18 @@ func diskTrials(g *rig) ([]trial, error) {
 		if err != nil {
 			return nil, err
 		}
-		all := most.every()
+		all, syncs := most.every(), x.syncs()
 		random.Shuffle(len(all), func(a, b int) { all[a], all[b] = all[b], all[a] })
+		random.Shuffle(len(syncs), func(a, b int) { syncs[a], syncs[b] = syncs[b], syncs[a] })
 		// The short form takes a part, the long form all.
-		if n := max(g.n/3, 60); !g.long {
-			all = all[:min(n, len(all))]
+		if n := max(g.n/4, 15); !g.long {
+			all, syncs = all[:min(3*n, len(all))], syncs[:min(n, len(syncs))]
 		}
 		for _, fault := range all {
-			trials = append(trials, trial{fmt.Sprintf("%s: %v", f.name, fault), func(w *worker) error {
-				defer w.alone(f)()
-				return w.faulty(x, image, fault)
-			}})
+			trials = append(trials, faultyTrial(f, fault.String(), func(w *worker) error { return w.faulty(x, image, fault, 0) }))
+		}
+		for _, s := range syncs {
+			trials = append(trials, faultyTrial(f, s.String(), func(w *worker) error { return w.faulty(x, image, s.fault, s.call.Index) }))
 		}
 	}
 	// Neighbours are of different file systems, so that workers do not wait.
@@ -109,15 +110,62 @@ func (g *rig) calls(x *subject, image []byte, name string) (faults, error) {
 	return count, nil
 }
 
-// faulty runs a compaction with a fault of the disk and what follows.
-func (w *worker) faulty(x *subject, image []byte, fault faults) error {
+func faultyTrial(f filesystem, name string, run func(*worker) error) trial {
+	return trial{f.name + ": " + name, func(w *worker) error {
+		defer w.alone(f)()
+		return run(w)
+	}}
+}
+
+// failedSync is a sync of the binary that fails once: the disk refuses a write
+// or a flush beneath it, and is well again when the call returns. The file
+// system tells that one time, and the next sync says ok.
+type failedSync struct {
+	call  trace.Call
+	fault faults
+}
+
+func (s failedSync) String() string {
+	beneath := "write"
+	if s.fault.flush > 0 {
+		beneath = "flush"
+	}
+	return fmt.Sprintf("a sync fails once by a %s, call %d, %v", beneath, s.call.Index, s.call)
+}
+
+// syncs are all of a compaction, by what the disk may refuse.
+func (x *subject) syncs() []failedSync {
+	var all []failedSync
+	for _, c := range x.calls {
+		if c.IsSync() {
+			all = append(all, failedSync{c, faults{write: 1}}, failedSync{c, faults{flush: 1}})
+		}
+	}
+	return all
+}
+
+// faulty runs a compaction with a fault of the disk and what follows. The disk
+// has the fault from the start, or during one call only.
+func (w *worker) faulty(x *subject, image []byte, fault faults, during int) error {
 	v, d, err := w.mounted(image)
 	if err != nil {
 		return err
 	}
 	defer v.drop()
-	d.fail(fault)
-	e, err := w.traced(v.root(), nothing, x.compact(v.root())...)
+	if during == 0 {
+		d.fail(fault)
+	} else {
+		d.fail(faults{})
+	}
+	e, err := w.traced(v.root(), func(c trace.Call) trace.Action {
+		switch {
+		case during > 0 && c.Index == during:
+			d.fail(fault)
+		case during > 0 && c.Index == during+1:
+			d.heal()
+		}
+		return trace.Action{}
+	}, x.compact(v.root())...)
 	_, refused := d.fail(faults{}) // the disk is well again
 	if err != nil {
 		return err

@@ -15,7 +15,8 @@ import (
 )
 
 // injectRung lets every mutating call of a compaction and of a resume fail
-// once, each with every error, and cuts every write short.
+// once, each with every error, cuts every write short, and lets the root turn
+// read-only at every call.
 func injectRung() rung {
 	return rung{name: "inject", trials: injectTrials, mutants: []mutant{
 		{"a failed write of the arena is taken for done", "pwrite64 records", func(c trace.Call, a trace.Action) trace.Action {
@@ -60,7 +61,9 @@ func injectTrials(g *rig) ([]trial, error) {
 			}
 			// The error of a resume is one of them, in turn.
 			errno := injected()[c.Index%5]
-			trials = append(trials, injectTrial(x, c, errno, true))
+			trials = append(trials, injectTrial(x, c, errno, true), trial{
+				fmt.Sprintf("the root is read-only from call %d on, %v", c.Index, c), func(w *worker) error { return w.readOnly(x, c.Index) },
+			})
 		}
 	}
 	return trials, nil
@@ -81,6 +84,32 @@ func injectTrial(x *subject, c trace.Call, errno unix.Errno, resume bool) trial 
 		}
 		return w.inject(x, root, c.Index, errno, x.compact(root)...)
 	}}
+}
+
+// readOnly is a file system that turns read-only within a run, and is mounted
+// again.
+func (w *worker) readOnly(x *subject, n int) error {
+	root := filepath.Join(w.dir, "root")
+	if err := x.plant(root); err != nil {
+		return err
+	}
+	var at trace.Call
+	e, err := w.traced(root, func(c trace.Call) trace.Action {
+		if !c.Mutates || c.Index < n {
+			return trace.Action{}
+		}
+		if c.Index == n {
+			at = c
+		}
+		return trace.Action{Errno: unix.EROFS}
+	}, x.compact(root)...)
+	if err != nil {
+		return err
+	}
+	if err := w.told(x, root, e, at, unix.EROFS); err != nil {
+		return fmt.Errorf("%v: %w", at, err)
+	}
+	return w.settle(x, root)
 }
 
 // injectResume lets a call of a resume fail, after a compaction that was

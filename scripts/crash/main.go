@@ -25,10 +25,12 @@ type rung struct {
 	root    bool     // whether it needs to be root: mounts and loop devices
 	trials  func(*rig) ([]trial, error)
 	mutants []mutant
+	// longOnly is a rung whose short form is part of "go test ./...".
+	longOnly bool
 }
 
 func rungs() []rung {
-	return []rung{killRung(), injectRung(), powerRung(), blocksRung(), diskRung(), fullRung(), punchRung(), locksRung(), modelRung()}
+	return []rung{statesRung(), killRung(), injectRung(), powerRung(), blocksRung(), diskRung(), fullRung(), punchRung(), locksRung(), modelRung()}
 }
 
 // settings are the flags.
@@ -62,13 +64,16 @@ func main() {
 	if err := fs.Parse(os.Args[2:]); err != nil || fs.NArg() > 0 {
 		usage()
 	}
+	if s.seed == 0 {
+		s.seed = uint64(time.Now().UnixNano()) % 1_000_000_000
+	}
+	if os.Args[1] == allRungs {
+		os.Exit(ladder(s))
+	}
 	all := rungs()
 	i := slices.IndexFunc(all, func(r rung) bool { return r.name == os.Args[1] })
 	if i < 0 {
 		usage()
-	}
-	if s.seed == 0 {
-		s.seed = uint64(time.Now().UnixNano()) % 1_000_000_000
 	}
 	os.Exit(enter(all[i], s))
 }
@@ -78,7 +83,7 @@ func usage() {
 	for _, r := range rungs() {
 		names = append(names, r.name)
 	}
-	fmt.Fprintf(os.Stderr, "usage: crash RUNG [flags]; the rungs are %s\n", strings.Join(names, ", "))
+	fmt.Fprintf(os.Stderr, "usage: crash RUNG [flags]; the rungs are %s, and "+allRungs+" for each in turn\n", strings.Join(names, ", "))
 	os.Exit(2)
 }
 
@@ -90,6 +95,10 @@ const inNamespace = "LACE_CRASH_NAMESPACE"
 func enter(r rung, s settings) int {
 	if why := missing(r); why != "" {
 		fmt.Printf("SKIPPED 1 rung: %s: %s\n", r.name, why)
+		if err := (figures{Rung: r.name, Why: why}).save(); err != nil {
+			fmt.Fprintln(os.Stderr, "crash:", err)
+			return 1
+		}
 		if os.Getenv("CI") == "true" {
 			return 1
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // rig is what all trials share: the binaries and a directory in memory.
@@ -21,6 +22,10 @@ type rig struct {
 	env    []string // settings of lace that a rung needs
 
 	mounting map[string]*sync.Mutex // by file system
+
+	// of is what trials count themselves: states of the model, and faults that
+	// they planted and caught.
+	of struct{ states, planted, caught atomic.Int64 }
 }
 
 // journalLimit is the line that bounds the journal from below. The small roots

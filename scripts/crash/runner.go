@@ -80,8 +80,15 @@ func run(r rung, s settings) int {
 		}
 	}
 	c := campaign(g, r, trials)
-	fmt.Printf("%s: seed %d: %d trials, %d failures, %d skipped, %d of %d planted faults caught, %.0f s\n",
-		r.name, s.seed, c.done, c.failed, c.skipped, caught, len(r.mutants), time.Since(begin).Seconds())
+	f := figures{
+		Rung: r.name, Trials: c.done, States: g.of.states.Load(), Failures: c.failed, Skipped: c.skipped,
+		Caught: caught + int(g.of.caught.Load()), Planted: len(r.mutants) + int(g.of.planted.Load()), Seconds: time.Since(begin).Seconds(),
+	}
+	fmt.Printf("seed %d, %s\n", s.seed, f)
+	if err := f.save(); err != nil {
+		fmt.Fprintln(os.Stderr, "crash:", err)
+		return 1
+	}
 	if c.failed > 0 || blind > 0 || c.skipped > 0 && os.Getenv("CI") == "true" {
 		return 1
 	}
