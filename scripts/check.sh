@@ -33,7 +33,6 @@ step 'known answers on real input' go test -count=1 -timeout 10m -run 'Known|Exa
 step 'short fuzzing' env FUZZTIME="${FUZZTIME:-10000x}" sh scripts/fuzz.sh
 step 'short benchmark' go run ./scripts/bench short
 step 'README example' sh scripts/demo.sh
-step 'crash ladder, short form' make crash-ci
 
 echo
 echo "seconds of each step:"
