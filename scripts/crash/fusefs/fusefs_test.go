@@ -4,7 +4,11 @@ package fusefs_test
 
 import (
 	"os"
+	"runtime"
 	"testing"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/lace-store/lace/pkg/store/vfs"
 	"github.com/lace-store/lace/pkg/store/vfs/crashfs"
@@ -29,10 +33,23 @@ func TestConformance(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			if err := server.Unmount(); err != nil {
+			if err := unmount(server); err != nil {
 				t.Error(err)
 			}
 		})
 		return osfs.FS{}, dir
 	}, vfstest.Options{})
+}
+
+// unmount gives the garbage collector the time to find mappings that nobody
+// can reach any more: they keep a file system busy.
+func unmount(server *fuse.Server) (err error) {
+	for range 100 {
+		if err = server.Unmount(); err == nil {
+			return nil
+		}
+		runtime.GC()
+		time.Sleep(100 * time.Millisecond)
+	}
+	return err
 }
