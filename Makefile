@@ -63,6 +63,12 @@ crash:
 	$(GO) test -count 1 -timeout 0 -run 'Surviv|Crash' ./pkg/store/...
 	LACE_TEST_LONG=1 $(GO) test -timeout 0 -run 'Killed' ./cmd
 
+# history-windows keeps the histories in windows of every size, each deriving
+# anew what windows share as well: ten minutes.
+.PHONY: history-windows
+history-windows:
+	LACE_TEST_LONG=1 $(GO) test -count=1 -timeout 0 -v -run TestHistoryWindows ./cmd
+
 fuzz-sweep:
 	$(GO) test -timeout 0 ./pkg/sweep/sweeptest -sweep.cases $(CASES)
 

@@ -77,12 +77,9 @@ func (o *compactOptions) run(ctx context.Context, s *session, doc *compactDocume
 	}
 	var totals *tally.Split
 	choose := func(ctx context.Context, b store.Backend) (*kept.Set, error) {
-		set, swept, err := keeper.decide(ctx, b.(profile.Store))
-		if err != nil || swept == nil {
-			// The preview that made a kept file has read every record and said
-			// how much data they have; reading all of them again would take
-			// longer than moving them.
-			return set, err
+		set, _, err := keeper.decide(ctx, b.(profile.Store))
+		if err != nil {
+			return nil, err
 		}
 		report, err := s.tally(ctx, b, set, tally.Options{})
 		if err != nil {

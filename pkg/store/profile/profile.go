@@ -87,7 +87,7 @@ type Profile interface {
 type Store interface {
 	store.Backend
 	Position() store.Position
-	// Table is the rows of the root. It is valid until Close.
+	// Table is the rows of the root. It outlives the store.
 	Table() *rowlog.Table
 	// Arena reads records by the offsets of their rows.
 	Arena() io.ReaderAt

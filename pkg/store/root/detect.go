@@ -94,7 +94,7 @@ func Judge(marker []byte, dir string) (profile string, err error) {
 	for known := range markers() {
 		if len(marker) <= len(known) && strings.HasPrefix(known, written) {
 			e := notRoot(dir, fmt.Sprintf("an unfinished marker of %d bytes: making this root was interrupted", len(marker)), nil)
-			if strings.HasPrefix(NativeMarker, written) || strings.HasPrefix(LMDBMarker, written) {
+			if strings.HasPrefix(NativeMarker, written) {
 				e.Hint = "lace admit " + dir + " --create finishes making it"
 			}
 			return "", e

@@ -24,6 +24,8 @@ const (
 	// leastOfKind is how many literals of each kind must be checked that hold,
 	// and that fail. As many modules are tried as it takes, within reason.
 	leastOfKind = 5
+	// leastInAll is the same for all kinds of one name together.
+	leastInAll = 20
 )
 
 // TestRandomExplanations checks the explanations of random records, kept and
@@ -33,7 +35,7 @@ func TestRandomExplanations(t *testing.T) {
 	seen := newSeen()
 	outcome := map[bool]int{}
 	enough := func() bool {
-		return min(outcome[true], outcome[false]) >= *records && (*records < 1000 || seen.rarest() >= leastOfKind)
+		return min(outcome[true], outcome[false]) >= *records && (*records < 1000 || seen.rarest() >= leastOfKind && seen.rarestInAll() >= leastInAll)
 	}
 	for n := *seed; !enough() && n < *seed+uint64(20**records); n++ {
 		rng := rand.New(rand.NewPCG(n, 7))

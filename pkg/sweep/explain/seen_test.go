@@ -13,17 +13,24 @@ import (
 
 // seen counts the literals that a checker went through, each by its kind and
 // by what tells it apart from others of its kind.
-type seen struct{ holding, failing map[string]int }
+type seen struct {
+	holding, failing map[string]int
+	allHold, allFail map[explain.Kind]int
+}
 
-func newSeen() *seen { return &seen{map[string]int{}, map[string]int{}} }
+func newSeen() *seen {
+	return &seen{map[string]int{}, map[string]int{}, map[explain.Kind]int{}, map[explain.Kind]int{}}
+}
 
 func (s *seen) hold(kind explain.Kind, p *program.Program, lit program.Literal) {
+	s.allHold[kind]++
 	for _, name := range kindNames(kind, p, lit) {
 		s.holding[name]++
 	}
 }
 
 func (s *seen) fail(f explain.Finding, p *program.Program, lit program.Literal) {
+	s.allFail[f.Kind]++
 	for _, name := range kindNames(f.Kind, p, lit) {
 		s.failing[name]++
 	}
@@ -112,12 +119,24 @@ func (s *seen) rarest() int {
 	return least
 }
 
+// rarestInAll is rarest without what tells literals of a kind apart.
+func (s *seen) rarestInAll() int {
+	least := s.failing[string(explain.Head)]
+	for _, kind := range []explain.Kind{explain.Fact, explain.Derived, explain.Not, explain.Compare, explain.Prefix, explain.Cardinality, explain.TopK} {
+		least = min(least, s.allHold[kind], s.allFail[kind])
+	}
+	return least
+}
+
 // want fails the test unless every kind was seen often enough, holding and
 // failing, and prints how often.
 func (s *seen) want(t *testing.T) {
 	t.Helper()
 	if n := s.rarest(); n < leastOfKind {
 		t.Errorf("the rarest kind was seen %d times, want %d", n, leastOfKind)
+	}
+	if n := s.rarestInAll(); n < leastInAll {
+		t.Errorf("all literals of the rarest kind were seen %d times, want %d", n, leastInAll)
 	}
 	all := maps.Clone(s.holding)
 	maps.Copy(all, s.failing)
