@@ -94,13 +94,13 @@ func (b *bench) read(ctx context.Context, o allOptions, y yardstick, cold bool) 
 		seconds(lace), seconds(yard), r.median, r.least, r.most, verdict(r.median, y.goal, "<= %.2f")), nil
 }
 
-// sweeps measures the sweeps at 2^20 records, or fewer by the scale.
+// sweeps measures the sweeps at 2^20, 2^21 and 2^22 records, or fewer by the scale.
 func (b *bench) sweeps(ctx context.Context, o allOptions) ([]section, error) {
 	if !slices.Contains(o.rows, "sweep") {
 		return nil, nil
 	}
-	size := 20 + int(math.Floor(math.Log2(o.scale)))
+	size := max(8, fullSize+int(math.Floor(math.Log2(o.scale))))
 	var w strings.Builder
-	err := sweepBench(ctx, []string{"--sizes", fmt.Sprint(max(size, 8)), "--runs", fmt.Sprint(o.pairs), "--dir", o.dir}, &w)
+	err := sweepBench(ctx, []string{"--sizes", fmt.Sprintf("%d,%d,%d", size, size+1, size+2), "--runs", fmt.Sprint(o.pairs), "--dir", o.dir}, &w)
 	return []section{{"sweep", w.String()}}, err
 }

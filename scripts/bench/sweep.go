@@ -20,11 +20,13 @@ import (
 //go:embed policies/*.lace
 var policyFiles embed.FS
 
+// fiveShapes are the policies that the performance table sweeps with together.
+var fiveShapes = []string{"field", "link", "negation", "newest", "reach"}
+
 // shapes are the policies of the performance table, alone and, as the last
-// row, the first five together.
+// row, the five together.
 var shapes = [][]string{
-	{"field"}, {"link"}, {"negation"}, {"newest"}, {"reach"}, {"counted"},
-	{"field", "link", "negation", "newest", "reach"},
+	{"field"}, {"link"}, {"negation"}, {"newest"}, {"reach"}, {"counted"}, fiveShapes,
 }
 
 // sweepOptions are the parsed command line of `bench sweep`.
@@ -79,20 +81,56 @@ func sweepBench(ctx context.Context, args []string, out io.Writer) error {
 	if err := o.prepare(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "| records | policies | retained | median s | min-max s | us/record | peak anonymous MiB |")
-	fmt.Fprintln(out, "|---|---|---|---|---|---|---|")
-	for _, size := range o.sizes {
+	fmt.Fprintln(out, "| records | policies | retained | median s | min-max s | us/record | peak anonymous MiB | target | verdict |")
+	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|---|")
+	before := time.Duration(0) // all five together, over the size before
+	for i, size := range o.sizes {
 		root, err := o.root(ctx, size)
 		if err != nil {
 			return err
 		}
 		for _, shape := range shapes {
-			if err := o.row(ctx, out, root, size, shape); err != nil {
+			r, err := o.row(ctx, root, size, shape)
+			if err != nil {
 				return err
 			}
+			goal := "- | -"
+			if len(shape) == len(fiveShapes) {
+				if i == 0 || o.sizes[i-1] != size-1 {
+					before = 0
+				}
+				goal, before = sweepVerdict(size, r.wall, before), r.wall
+			}
+			fmt.Fprintf(out, "%s | %s |\n", r.text, goal)
 		}
 	}
 	return nil
+}
+
+// The targets of the five policies together: seconds over fullSize records, and
+// how much the time of a record may grow when there are twice as many.
+const (
+	fullSize          = 20
+	fullSeconds       = 8.0
+	growthPerDoubling = 1.1
+)
+
+// sweepVerdict says how the five policies together did over 2^size records, and
+// beside half as many, if these were measured before.
+func sweepVerdict(size int, wall, half time.Duration) string {
+	switch {
+	case half > 0:
+		return verdict(wall.Seconds()/half.Seconds()/2, growthPerDoubling, "<= %.2f of the time per record at half the size")
+	case size == fullSize:
+		return verdict(wall.Seconds(), fullSeconds, "<= %.0f s")
+	}
+	return "- | -"
+}
+
+// sweepRow is one row of the table without its verdict.
+type sweepRow struct {
+	text string
+	wall time.Duration // median
 }
 
 func (o *sweepOptions) sources() string { return filepath.Join(o.dir, "sources") }
@@ -130,8 +168,8 @@ func (o *sweepOptions) root(ctx context.Context, size int) (string, error) {
 	return root, os.Rename(making, root)
 }
 
-// row measures one shape and writes its row.
-func (o *sweepOptions) row(ctx context.Context, out io.Writer, root string, size int, shape []string) error {
+// row measures one shape.
+func (o *sweepOptions) row(ctx context.Context, root string, size int, shape []string) (r sweepRow, err error) {
 	args := []string{"sweep", root, "--dry-run", "--json", "-q"}
 	for _, name := range shape {
 		args = append(args, "--policy", filepath.Join(o.sources(), "policies", name+".lace"))
@@ -141,29 +179,30 @@ func (o *sweepOptions) row(ctx context.Context, out io.Writer, root string, size
 	for range o.runs {
 		m, err := measure(ctx, command{name: filepath.Join(o.dir, "lace"), args: args})
 		if err != nil {
-			return err
+			return r, err
 		}
 		runs = append(runs, m)
 	}
 	s, err := figures(runs, func(m measured) time.Duration { return m.wall })
 	if err != nil {
-		return err
+		return r, err
 	}
 	anon, err := figures(runs, func(m measured) uint64 { return m.anon })
 	if err != nil {
-		return err
+		return r, err
 	}
 	var doc struct {
 		Retained struct{ Records uint64 }
 	}
 	if err := json.Unmarshal(runs[0].stdout, &doc); err != nil {
-		return err
+		return r, err
 	}
 	name := strings.Join(shape, "+")
-	fmt.Fprintf(out, "| 2^%d | %s | %d | %.2f | %.2f-%.2f | %.2f | %d |\n", size, name, doc.Retained.Records,
+	r.wall = s.median
+	r.text = fmt.Sprintf("| 2^%d | %s | %d | %.2f | %.2f-%.2f | %.2f | %d", size, name, doc.Retained.Records,
 		s.median.Seconds(), s.least.Seconds(), s.most.Seconds(), s.median.Seconds()*1e6/float64(uint64(1)<<size), anon.most>>20)
 	if o.most > 0 && anon.most > o.most {
-		return fmt.Errorf("%s over 2^%d records took %s of anonymous memory, more than %s", name, size, humanize.IBytes(anon.most), humanize.IBytes(o.most))
+		return r, fmt.Errorf("%s over 2^%d records took %s of anonymous memory, more than %s", name, size, humanize.IBytes(anon.most), humanize.IBytes(o.most))
 	}
-	return nil
+	return r, nil
 }
