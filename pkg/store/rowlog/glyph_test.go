@@ -133,3 +133,40 @@ func TestGlyphReaderForgetsAFailedRead(t *testing.T) {
 		t.Errorf("after a failed read: %q, %v", glyph, err)
 	}
 }
+
+// advised is an arena that notes what is asked for in advance.
+type advised struct {
+	io.ReaderAt
+	asked [][2]int64
+}
+
+func (a *advised) ReadAhead(off, n int64) { a.asked = append(a.asked, [2]int64{off, n}) }
+
+// What lies in front of rows that come in order is asked for once, without a
+// gap, and nothing is asked for when rows are far from each other.
+func TestGlyphReaderAsksAhead(t *testing.T) {
+	const length, rows = 1 << 15, 2000
+	read := func(stride int) [][2]int64 {
+		arena := &advised{ReaderAt: bytes.NewReader(nil)}
+		r := GlyphReader{Arena: arena, End: length * rows}
+		for i := 0; i < rows; i += stride {
+			if _, err := r.Glyph(Row{Offset: uint64(i) * length, Len: length}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return arena.asked
+	}
+	end := int64(0)
+	for _, a := range read(1) {
+		if a[0] != end {
+			t.Errorf("asked for %d bytes at %d, want %d", a[1], a[0], end)
+		}
+		end = a[0] + a[1]
+	}
+	if end != length*rows {
+		t.Errorf("asked up to %d, want %d", end, length*rows)
+	}
+	if far := read(100); len(far) != 1 { // the first row is near the beginning
+		t.Errorf("asked %d times for rows that lie apart", len(far))
+	}
+}
