@@ -176,9 +176,9 @@ func (w *worker) stopped(x *subject) error {
 			time.Sleep(50 * time.Microsecond)
 		}
 		_ = c.Process.Signal(unix.SIGSTOP) // it may have ended
-		var err error
+		err := stands(c.Process.Pid)
 		_, within := os.Lstat(filepath.Join(root, "compaction-state"))
-		if within == nil {
+		if err == nil && within == nil {
 			err = w.busy(x, root)
 		}
 		_ = c.Process.Signal(unix.SIGCONT) // it may have ended
@@ -193,6 +193,24 @@ func (w *worker) stopped(x *subject) error {
 		}
 	}
 	return fmt.Errorf("50 compactions ended before they could be stopped")
+}
+
+// stands waits until a signalled child of ours is stopped or has ended: it runs
+// on for a moment after the signal was sent.
+func stands(pid int) error {
+	for range 10_000 {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			return err
+		}
+		// The state is behind the name, which is in parentheses.
+		_, state, _ := strings.Cut(string(b), ") ")
+		if strings.HasPrefix(state, "T") || strings.HasPrefix(state, "Z") {
+			return nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return fmt.Errorf("process %d does not stop", pid)
 }
 
 // race starts several processes at a time; each ends its work or is refused,

@@ -21,12 +21,15 @@ type Careless struct {
 	BelievePlan bool
 	// ClearUnchecked removes files without a state before the root is proven.
 	ClearUnchecked bool
+	// MoveUnproven moves rows that no source proves, unasked.
+	MoveUnproven bool
 }
 
 var _ Subject = Careless{}
 
 // Resume implements Subject.
 func (c Careless) Resume(ctx context.Context, fsys vfs.FS, dir string, s Settings) (compact.Report, error) {
+	s.Run.CarryDamaged = s.Run.CarryDamaged || c.MoveUnproven
 	found, err := compact.Settle(fsys, dir)
 	switch {
 	case err != nil:

@@ -66,6 +66,9 @@ func allPlanted() []planted {
 		planted{"files without a state cleared unchecked", "only a whole root may lose its plan", func(t *testing.T) (string, error) {
 			return "damaged files", leftoversCleared(t, compacttest.Careless{ClearUnchecked: true})
 		}},
+		planted{"row moved that nothing proves", "rule 4: where neither source nor destination verifies, nothing is written", func(t *testing.T) (string, error) {
+			return "damaged files", unprovenMoved(t, compacttest.Careless{MoveUnproven: true})
+		}},
 	)
 }
 
@@ -134,6 +137,23 @@ func notMended(base vfs.FS) compacttest.Tamperer {
 		return do()
 	}
 }
+
+// unprovenMoved resumes a root in which no copy of a row is right.
+func unprovenMoved(t *testing.T, subject compacttest.Subject) error {
+	t.Helper()
+	s := scripted()
+	fsys := atThirdMove(t, s)
+	spoil(t, fsys, oldPlaceOf5)
+	spoil(t, fsys, newPlaceOf5)
+	calls := faultfs.New(fsys, compacttest.Dir)
+	_, err := subject.Resume(t.Context(), calls, compacttest.Dir, settings(s))
+	if n := calls.Count(faultfs.On(faultfs.Write, root.Records)); n > 0 || err == nil {
+		return fmt.Errorf("%d writes, %w", n, errors.Join(err, errUnproven))
+	}
+	return nil
+}
+
+var errUnproven = errors.New("a row was moved that nothing proves")
 
 func damageBelieved(t *testing.T, subject compacttest.Subject) error {
 	t.Helper()
