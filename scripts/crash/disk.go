@@ -10,6 +10,8 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/lace-store/lace/scripts/crash/fusefs"
 )
 
 // blockLen is the unit in which a disk keeps what was written to it.
@@ -233,11 +235,12 @@ func (n *node) Allocate(_ context.Context, _ fs.FileHandle, off, size uint64, mo
 // serve mounts dir with the one file "disk" in it.
 func serve(dir string, d *disk) (*fuse.Server, error) {
 	root := &fs.Inode{}
-	return fs.Mount(dir, root, &fs.Options{
+	options := &fs.Options{
 		OnAdd: func(ctx context.Context) {
 			n := root.NewPersistentInode(ctx, &node{d: d}, fs.StableAttr{Mode: syscall.S_IFREG})
 			root.AddChild("disk", n, true)
 		},
-		MountOptions: fuse.MountOptions{DirectMount: true, FsName: "lace-crash", Name: "lace-crash", MaxWrite: 512 << 10},
-	})
+		MountOptions: fuse.MountOptions{DirectMountStrict: true, FsName: "lace-crash", Name: "lace-crash", MaxWrite: 512 << 10},
+	}
+	return fusefs.Private(func() (*fuse.Server, error) { return fs.Mount(dir, root, options) })
 }

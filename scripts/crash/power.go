@@ -19,15 +19,16 @@ import (
 // have written back by itself before the cut is varied at random.
 func powerRung() rung {
 	return rung{name: "power", root: true, needs: []string{"mkfs.ext4", "mkfs.xfs", "mount"}, trials: powerTrials, mutants: []mutant{
-		{"the arena is not synced", "pwrite64 compaction-state", skipSync("records")},
+		{"the arena is not synced", "on ext4 at call 4", skipSync("records")},
 		{"temporaries are not synced", "pwrite64 records", skipSync(".lace-tmp")},
 	}}
 }
 
-// skipSync leaves the syncs of files out whose names end so.
+// skipSync leaves the syncs of files out whose names end so, and the hints that
+// would start the same write-back.
 func skipSync(suffix string) func(trace.Call, trace.Action) trace.Action {
 	return func(c trace.Call, a trace.Action) trace.Action {
-		if c.IsSync() && strings.HasSuffix(c.Path, suffix) && a == (trace.Action{}) {
+		if (c.IsSync() || c.IsHint()) && strings.HasSuffix(c.Path, suffix) && a == (trace.Action{}) {
 			a.Skip = true
 		}
 		return a
@@ -84,9 +85,11 @@ func (w *worker) planted(x *subject, f filesystem) (*volume, error) {
 
 // cutAt cuts the power before the n-th call.
 func (w *worker) cutAt(v *volume, n int, failed *error) decider {
+	// A kernel may heed a hint or not.
+	heeded := w.rand.IntN(2) == 0
 	return func(c trace.Call) trace.Action {
 		if c.Index != n {
-			return trace.Action{}
+			return trace.Action{Skip: c.IsHint() && !heeded}
 		}
 		*failed = w.writeBack(v)
 		if err := v.shutdown(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -100,7 +101,17 @@ func (v *volume) mount() error {
 	return err
 }
 
-func (v *volume) unmount() error { return unix.Unmount(v.dir, 0) }
+// unmount waits a moment for who is busy: a process that another worker starts
+// has our descriptors between its fork and its exec.
+func (v *volume) unmount() error {
+	for range 200 {
+		if err := unix.Unmount(v.dir, 0); err != unix.EBUSY {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return unix.Unmount(v.dir, 0)
+}
 
 // drop unmounts whatever the state; a trial ends with it.
 func (v *volume) drop() { _ = unix.Unmount(v.dir, unix.MNT_DETACH) }

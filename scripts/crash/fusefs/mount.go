@@ -23,15 +23,16 @@ const maxWrite = 1 << 20
 
 // Serve mounts fsys at dir until the server is unmounted.
 func Serve(dir string, fsys vfs.FS) (*fuse.Server, error) {
-	return fusenodes.Mount(dir, &node{fsys: fsys}, &fusenodes.Options{
+	options := &fusenodes.Options{
 		MountOptions: fuse.MountOptions{
-			DirectMount: true, FsName: "lace-model", Name: "lace-model", MaxWrite: maxWrite,
+			DirectMountStrict: true, FsName: "lace-model", Name: "lace-model", MaxWrite: maxWrite,
 			// A mapping is to be filled with little more than is asked for.
 			MaxReadAhead: 1 << 16,
 			// It would tell of every answer to a process that was killed.
 			Logger: log.New(io.Discard, "", 0),
 		},
-	})
+	}
+	return Private(func() (*fuse.Server, error) { return fusenodes.Mount(dir, &node{fsys: fsys}, options) })
 }
 
 // errno is the number of an error, for the kernel. What has none is EIO, as a

@@ -41,6 +41,9 @@ func (c Call) String() string {
 // IsSync says that the call makes changes durable.
 func (c Call) IsSync() bool { return c.Name == "fsync" || c.Name == "fdatasync" || c.Name == "syncfs" }
 
+// IsHint says that the call asks for write-back and waits for none.
+func (c Call) IsHint() bool { return c.Name == "sync_file_range" }
+
 // IsWrite says that the call writes bytes.
 func (c Call) IsWrite() bool { return c.Name == "write" || c.Name == "pwrite64" }
 
@@ -89,10 +92,12 @@ func calls() map[uint64]described {
 		unix.SYS_OPENAT:    {"openat", opened, false},
 		unix.SYS_FLOCK:     {"flock", locked, false},
 		unix.SYS_PREAD64:   {"pread64", onFile, false},
-		unix.SYS_WRITEV:    {"writev", unknown, true},
-		unix.SYS_PWRITEV:   {"pwritev", unknown, true},
-		unix.SYS_PWRITEV2:  {"pwritev2", unknown, true},
-		unix.SYS_SENDFILE:  {"sendfile", unknown, true},
+		// A hint: durability is fsync's.
+		unix.SYS_SYNC_FILE_RANGE: {"sync_file_range", onFile, false},
+		unix.SYS_WRITEV:          {"writev", unknown, true},
+		unix.SYS_PWRITEV:         {"pwritev", unknown, true},
+		unix.SYS_PWRITEV2:        {"pwritev2", unknown, true},
+		unix.SYS_SENDFILE:        {"sendfile", unknown, true},
 	}
 }
 
