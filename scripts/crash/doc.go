@@ -14,6 +14,6 @@
 // record-log and arena are byte-identical to those of an uninterrupted run. A
 // failed trial prints the command that repeats it. Before the trials count, a
 // rung has to catch planted faults of the protocol, made by leaving calls of
-// the binary out. The command must not know the packages of lace, but for the
-// model of a disk: it sees what an operator sees.
+// the binary out. The command must not know the packages of lace but the model
+// of a disk: it sees what an operator sees.
 package main

@@ -30,7 +30,7 @@ type rung struct {
 }
 
 func rungs() []rung {
-	return []rung{statesRung(), killRung(), injectRung(), powerRung(), blocksRung(), diskRung(), fullRung(), punchRung(), locksRung(), modelRung()}
+	return []rung{statesRung(), killRung(), injectRung(), powerRung(), blocksRung(), diskRung(), fullRung(), punchRung(), locksRung(), modelRung(), hostileRung()}
 }
 
 // settings are the flags.

@@ -70,31 +70,58 @@ func (g *rig) build() error {
 		g.binary, err = filepath.Abs(g.lace)
 		return err
 	}
-	source, err := os.ReadFile(journalFile)
-	if err != nil {
-		return fmt.Errorf("%w; crash is run from the top of the repository", err)
+	return g.overlaid(g.binary)
+}
+
+// edit is a change of one line of the source.
+type edit struct{ file, old, new string }
+
+// overlaid builds lace with small batches allowed, and with what a planted
+// fault changes.
+func (g *rig) overlaid(binary string, planted ...edit) error {
+	replace := map[string]string{}
+	for i, e := range append(planted, edit{journalFile, journalLimit, smallLimit}) {
+		source, err := os.ReadFile(e.file)
+		if err != nil {
+			return fmt.Errorf("%w; crash is run from the top of the repository", err)
+		}
+		changed := strings.Replace(string(source), e.old, e.new, 1)
+		if changed == string(source) {
+			return fmt.Errorf("%s has no %q", e.file, e.old)
+		}
+		original, err := filepath.Abs(e.file)
+		if err != nil {
+			return err
+		}
+		replace[original] = fmt.Sprintf("%s-%d.go", binary, i)
+		if err := os.WriteFile(replace[original], []byte(changed), 0o666); err != nil {
+			return err
+		}
 	}
-	changed := strings.Replace(string(source), journalLimit, smallLimit, 1)
-	if changed == string(source) {
-		return fmt.Errorf("%s has no line %q", journalFile, journalLimit)
-	}
-	original, err := filepath.Abs(journalFile)
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return err
 	}
-	replaced := filepath.Join(g.tmp, "plan.go")
-	if err := os.WriteFile(replaced, []byte(changed), 0o666); err != nil {
-		return err
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{original: replaced}})
-	if err != nil {
-		return err
-	}
-	file := filepath.Join(g.tmp, "overlay.json")
+	file := binary + "-overlay.json"
 	if err := os.WriteFile(file, overlay, 0o666); err != nil {
 		return err
 	}
-	return goBuild("-overlay", file, "-o", g.binary, ".")
+	return goBuild("-overlay", file, "-o", binary, ".")
+}
+
+// plantEdit gives a worker with a planted fault of the source its own binary.
+func (w *worker) plantEdit() error {
+	if w.mutant == nil || w.edited {
+		return nil
+	}
+	e, ok := edits()[w.mutant.name]
+	if !ok {
+		return nil
+	}
+	g := *w.rig
+	g.binary = filepath.Join(g.tmp, "lace-edited")
+	w.rig, w.edited = &g, true
+	return g.overlaid(g.binary, e)
 }
 
 func goBuild(args ...string) error {

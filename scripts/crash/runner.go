@@ -41,6 +41,7 @@ type worker struct {
 	dir     string     // of its own, emptied before each trial
 	rand    *rand.Rand // of the trial
 	mutant  *mutant
+	edited  bool           // the binary has a planted fault of the source
 	benches map[int]*bench // by size in bytes, since a trial needed it
 }
 
