@@ -30,7 +30,7 @@ type rung struct {
 }
 
 func rungs() []rung {
-	return []rung{statesRung(), killRung(), injectRung(), powerRung(), blocksRung(), diskRung(), fullRung(), punchRung(), locksRung(), modelRung(), hostileRung()}
+	return []rung{statesRung(), killRung(), injectRung(), powerRung(), blocksRung(), diskRung(), fullRung(), punchRung(), locksRung(), modelRung(), hostileRung(), limitsRung()}
 }
 
 // settings are the flags.
