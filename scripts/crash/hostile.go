@@ -220,6 +220,9 @@ func (w *worker) hostile(x *subject, t template, name string, damaged bool, put 
 		if err := w.refusedOrRight(x, t, root, what, line(root)); err != nil {
 			wrong = append(wrong, err)
 		}
+		if w.mutant != nil && len(wrong) > 0 {
+			break
+		}
 	}
 	return errors.Join(wrong...)
 }
@@ -245,12 +248,13 @@ func (w *worker) refusedOrRight(x *subject, t template, root, what string, args 
 	if err != nil {
 		return err
 	}
+	w.patience = patience
 	begin := time.Now()
 	e, err := w.lace(args...)
 	if err != nil {
 		return err
 	}
-	if time.Since(begin) > patience {
+	if e.code < 0 && time.Since(begin) >= patience {
 		return fmt.Errorf("hangs: %v", e)
 	}
 	if e.code < 0 || e.code == 2 || strings.Contains(e.err, "goroutine ") {

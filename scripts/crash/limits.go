@@ -56,7 +56,7 @@ func (w *worker) limited(x *subject, limit string) error {
 		return err
 	}
 	for _, line := range [][]string{x.compact(root), {"resume", root, "-q"}} {
-		c := exec.Command("sh", append([]string{"-c", limit + ` && exec "$0" "$@"`, w.binary}, line...)...)
+		c := exec.Command("sh", append([]string{"-c", limit + ` && exec "$0" "$@"`, w.program()}, line...)...)
 		c.Dir, c.Env = w.dir, environment()
 		out, err := c.CombinedOutput()
 		var ended *exec.ExitError

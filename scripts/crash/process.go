@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -42,7 +43,7 @@ type decider func(trace.Call) trace.Action
 
 // command is lace in an empty directory.
 func (w *worker) command(args ...string) *exec.Cmd {
-	c := exec.Command(w.binary, args...)
+	c := exec.Command(w.program(), args...)
 	c.Dir, c.Env = w.dir, append(environment(), w.env...)
 	return c
 }
@@ -52,7 +53,7 @@ func (w *worker) lace(args ...string) (ended, error) {
 	c := w.command(args...)
 	var out, said bytes.Buffer
 	c.Stdout, c.Stderr = &out, &said
-	late := time.AfterFunc(time.Minute, func() {
+	late := time.AfterFunc(cmp.Or(w.patience, time.Minute), func() {
 		if c.Process != nil {
 			_ = c.Process.Kill() // it may have ended
 		}
@@ -79,7 +80,7 @@ func (w *worker) traced(root string, decide decider, args ...string) (ended, err
 		said[i] = f
 	}
 	r, err := trace.Run(trace.Command{
-		Args: append([]string{w.binary}, args...), Dir: w.dir, Env: append(environment(), w.env...),
+		Args: append([]string{w.program()}, args...), Dir: w.dir, Env: append(environment(), w.env...),
 		Stdout: said[0], Stderr: said[1], Watch: root,
 		Decide: func(c trace.Call) trace.Action {
 			a := decide(c)

@@ -111,17 +111,23 @@ func (g *rig) overlaid(binary string, planted ...edit) error {
 
 // plantEdit gives a worker with a planted fault of the source its own binary.
 func (w *worker) plantEdit() error {
-	if w.mutant == nil || w.edited {
+	if w.mutant == nil || w.edited != "" {
 		return nil
 	}
 	e, ok := edits()[w.mutant.name]
 	if !ok {
 		return nil
 	}
-	g := *w.rig
-	g.binary = filepath.Join(g.tmp, "lace-edited")
-	w.rig, w.edited = &g, true
-	return g.overlaid(g.binary, e)
+	w.edited = filepath.Join(w.tmp, "lace-edited")
+	return w.overlaid(w.edited, e)
+}
+
+// program is the binary that a worker runs.
+func (w *worker) program() string {
+	if w.edited != "" {
+		return w.edited
+	}
+	return w.binary
 }
 
 func goBuild(args ...string) error {

@@ -38,11 +38,12 @@ var errSkipped = errors.New("skipped")
 // worker runs trials one after the other.
 type worker struct {
 	*rig
-	dir     string     // of its own, emptied before each trial
-	rand    *rand.Rand // of the trial
-	mutant  *mutant
-	edited  bool           // the binary has a planted fault of the source
-	benches map[int]*bench // by size in bytes, since a trial needed it
+	dir      string     // of its own, emptied before each trial
+	rand     *rand.Rand // of the trial
+	mutant   *mutant
+	patience time.Duration  // with a command; 0 is a minute
+	edited   string         // the binary with a planted fault of the source
+	benches  map[int]*bench // by size in bytes, since a trial needed it
 }
 
 // run proves the planted faults to be caught, then runs the trials.
