@@ -86,7 +86,7 @@ accept:
 # was tried, -only and other flags of a failure go in ARGS. It needs Linux, root,
 # loop devices, xfsprogs and btrfs-progs; what cannot run is skipped and counted,
 # and fails under CI=true. crash-states is the long form of rung 0.
-RUNGS := states kill inject power blocks disk full punch locks model
+RUNGS := states kill inject power blocks disk full punch locks model hostile limits
 .PHONY: crash-ci crash-long $(RUNGS:%=crash-%)
 $(RUNGS:%=crash-%): crash-%:
 	$(GO) run ./scripts/crash $* $(if $(LONG),-long) $(if $(SEED),-seed $(SEED)) $(ARGS)
