@@ -13,6 +13,7 @@ const (
 	ArenaLock  = "arena-lock"
 	RecordLog  = "record-log"
 	Records    = "records"
+	LMDBData   = "data.mdb"
 	Staging    = "staging"
 	IndexStart = "indexes-"   // every generation of index directories starts so
 	Indexes    = "indexes-v2" // the current generation

@@ -362,12 +362,15 @@ func (s suite) findLostRow(t *testing.T) {
 		f.find(odd) // a list that names the record exists now
 	}
 	s.caps.LoseRow(t, f.backend, 5)
-	for _, op := range []store.Op{
+	meets := []store.Op{
 		odd,
 		store.FindRecords{UpperInclusive: store.Latest, MaxRows: store.Unbounded},
-		store.FindRecords{Query: exact("Number", "7"), UpperInclusive: store.Latest, MaxRows: 1},
 		store.LoadRecordsByStoreID{Refs: []store.Ref{{ID: 5}}},
-	} {
+	}
+	if !s.caps.ListsAtAdmission { // the list of this key is built by a scan
+		meets = append(meets, store.FindRecords{Query: exact("Number", "7"), UpperInclusive: store.Latest, MaxRows: 1})
+	}
+	for _, op := range meets {
 		for range asks {
 			requireKind(t, f.backend, op, store.CorruptStore)
 		}

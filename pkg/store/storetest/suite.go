@@ -24,6 +24,9 @@ type Capabilities struct {
 	// LoseRow makes the row of one admitted id disappear behind the store's
 	// back.
 	LoseRow func(t *testing.T, b store.Backend, id store.RecordID)
+	// ListsAtAdmission says that posting lists are there before a query asks
+	// for them, so that none is built by a scan of other records.
+	ListsAtAdmission bool
 	// Visited returns how many residual candidates searches have visited.
 	Visited func(b store.Backend) uint64
 }

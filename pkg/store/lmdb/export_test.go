@@ -1,0 +1,18 @@
+//go:build cgo
+
+package lmdb
+
+import (
+	mdb "github.com/PowerDNS/lmdb-go/lmdb"
+
+	"github.com/lace-store/lace/pkg/store"
+)
+
+// Quick is the profile without the waiting: nothing that most tests kill is the
+// machine.
+func Quick() Profile { return Profile{hooks{flags: mdb.NoSync}} }
+
+// LoseRow removes the row of one id behind the store's back.
+func LoseRow(s *Store, id store.RecordID) error {
+	return s.env.update(func(txn *mdb.Txn) error { return txn.Del(s.env.rows, encodeID(id), nil) })
+}
