@@ -7,6 +7,7 @@
 //	B state    compaction-state "move 0"; from here on a resume goes forward
 //	C move     batches, see package move
 //	D publish  the profile's row table gets the plan's rows at their new offsets
+//	          or, for a Reloader, state "reload 0", and its database is reloaded
 //	E release  the bytes behind the new end are given back
 //	F finish   journal, state and plan are removed, in this order
 //

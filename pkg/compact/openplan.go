@@ -29,7 +29,8 @@ type PlanSummary struct {
 }
 
 // OpenPlan opens compaction-plan of a root with a state at that cursor and
-// checks it against the record-log's rows. The caller closes the file.
+// checks it against the record-log's rows, unless they are nil, because they are
+// being reloaded. The caller closes the file.
 func OpenPlan(fsys vfs.FS, dir string, log rowlog.Rows, cursor format.RowIndex) (vfs.File, *move.Plan, PlanSummary, error) {
 	path := filepath.Join(dir, root.Plan)
 	f, err := fsys.OpenFile(path, vfs.ReadOnly)
@@ -59,6 +60,9 @@ func checkPlan(f vfs.File, dir string, log rowlog.Rows, cursor format.RowIndex) 
 		return nil, PlanSummary{}, err
 	}
 	rows := move.NewPlan(f, header)
+	if log == nil {
+		return rows, summary, nil
+	}
 	if err := matchLog(rows, dir, log, cursor, &summary); err != nil {
 		return nil, PlanSummary{}, err
 	}

@@ -35,6 +35,13 @@ func (r *run) preflight(plan *Plan) error {
 		// Here a batch takes new blocks before the sync frees the old ones.
 		need += min(plan.Header.Journal, plan.Moved)
 	}
+	if p, ok := r.profile.(Reloader); ok {
+		more, err := p.ReloadNeed(plan.Retained.Records)
+		if err != nil {
+			return err
+		}
+		need += more
+	}
 	r.report.Needed, r.report.Free, r.report.CopyOnWrite = need, space.FreeBytes, space.CopyOnWrite
 	if space.FreeBytes >= 0 && uint64(space.FreeBytes) < need {
 		return noSpace(dir, fmt.Sprintf("%d bytes are free", space.FreeBytes), fmt.Sprintf("%d", need))

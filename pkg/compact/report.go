@@ -28,7 +28,7 @@ type Options struct {
 
 // Progress says that Done of Total units of a phase are finished.
 type Progress struct {
-	Phase string // plan, move, publish or release
+	Phase string // plan, move, publish or reload, release
 	Done  uint64
 	Total uint64
 	Unit  string // rows or bytes
@@ -71,7 +71,9 @@ type Report struct {
 
 	// NotFreed says why the file system gave back less than Released, or is
 	// empty.
-	NotFreed        string
+	NotFreed string
+	// Unshrunk says what besides records does not shrink, and why, or is empty.
+	Unshrunk        string
 	AllocatedBefore uint64 // storage of records, in bytes
 	AllocatedAfter  uint64
 	Journaled       uint64 // bytes copied to journals

@@ -83,8 +83,9 @@ func ClearLeftovers(fsys vfs.FS, dir string, found Files) error {
 }
 
 // Resume finishes an interrupted compaction of a root with a state. log is the
-// structure of the current record-log; glyphs of a half-moved arena prove
-// nothing. The caller has settled the directory.
+// structure of the current rows; glyphs of a half-moved arena prove nothing. It
+// is nil exactly if the state says that a Reloader is reloading them. The caller
+// has settled the directory.
 func Resume(ctx context.Context, p Profile, log rowlog.Rows, found Files, opts Options) (Report, error) {
 	r := newRun(p, opts)
 	err := r.resume(ctx, log, found)
@@ -93,7 +94,7 @@ func Resume(ctx context.Context, p Profile, log rowlog.Rows, found Files, opts O
 }
 
 func (r *run) resume(ctx context.Context, log rowlog.Rows, found Files) error {
-	state, err := readMoveState(r.profile.FS(), r.profile.Dir())
+	state, err := readStateOf(r.profile.FS(), r.profile.Dir(), log)
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (r *run) resume(ctx context.Context, log rowlog.Rows, found Files) error {
 		err = removeInOrder(r.profile.FS(), r.profile.Dir(), found.Leftovers...)
 	}
 	if err == nil {
-		err = r.forward(ctx, rows, state.Cursor, true)
+		err = r.forward(ctx, rows, state, true)
 	}
 	if err = r.closePlan(file, err); err != nil {
 		return err
@@ -115,11 +116,16 @@ func (r *run) resume(ctx context.Context, log rowlog.Rows, found Files) error {
 	return r.finish()
 }
 
-// readMoveState reads a state of the phase that filesystem profiles have.
-func readMoveState(fsys vfs.FS, dir string) (format.State, error) {
+// readStateOf reads the state of a root with those rows, whose phase says
+// whether there can be any.
+func readStateOf(fsys vfs.FS, dir string, log rowlog.Rows) (format.State, error) {
+	want := format.Move
+	if log == nil {
+		want = format.Reload
+	}
 	s, err := ReadState(fsys, dir)
-	if err == nil && s.Phase != format.Move {
-		err = corruptFile(dir, root.State, "", fmt.Sprintf("phase %s", s.Phase), "move, the phase of this profile")
+	if err == nil && s.Phase != want {
+		err = corruptFile(dir, root.State, "", fmt.Sprintf("phase %s", s.Phase), string(want)+", the phase of this profile")
 	}
 	return s, err
 }

@@ -28,6 +28,8 @@ type run struct {
 	mover   *move.Mover
 	phase   string
 	began   time.Time
+
+	reloaded Reloaded
 }
 
 func newRun(p Profile, opts Options) *run {
@@ -68,7 +70,7 @@ func (r *run) fresh(ctx context.Context, plan *Plan) error {
 	if err != nil {
 		return err
 	}
-	err = r.forward(ctx, rows, 0, false)
+	err = r.forward(ctx, rows, format.State{Phase: format.Move}, false)
 	if err = r.closePlan(file, err); err != nil {
 		return err
 	}
@@ -85,8 +87,7 @@ func (r *run) closePlan(file vfs.File, err error) error {
 }
 
 // forward is B to E: what a fresh and a resumed run have in common.
-func (r *run) forward(ctx context.Context, rows *move.Plan, cursor format.RowIndex, resumed bool) error {
-	r.startPhase("move")
+func (r *run) forward(ctx context.Context, rows *move.Plan, state format.State, resumed bool) error {
 	r.mover = move.New(move.Config{
 		FS: r.profile.FS(), Dir: r.profile.Dir(), Arena: r.profile.Arena(), Plan: rows,
 		Buffer: r.opts.Buffer, WorthGap: r.opts.WorthGap, CarryDamaged: r.opts.CarryDamaged,
@@ -94,6 +95,23 @@ func (r *run) forward(ctx context.Context, rows *move.Plan, cursor format.RowInd
 		Progress: func(done, total uint64) { r.progress(done, total, "bytes") },
 	})
 	defer r.takeStats()
+	if state.Phase == format.Move {
+		if err := r.move(ctx, state.Cursor, resumed); err != nil { // B and C
+			return err
+		}
+	}
+	if p, ok := r.profile.(Reloader); ok { // D
+		if err := r.reload(ctx, p, rows, state.Phase == format.Reload, resumed); err != nil {
+			return err
+		}
+	} else if err := r.publish(rows); err != nil {
+		return err
+	}
+	return r.release() // E
+}
+
+func (r *run) move(ctx context.Context, cursor format.RowIndex, resumed bool) error {
+	r.startPhase("move")
 	if resumed {
 		next, err := r.mover.Recover(cursor)
 		if err != nil {
@@ -103,13 +121,7 @@ func (r *run) forward(ctx context.Context, rows *move.Plan, cursor format.RowInd
 	} else if err := r.begin(); err != nil { // B
 		return err
 	}
-	if err := r.mover.Run(ctx, cursor); err != nil { // C
-		return err
-	}
-	if err := r.publish(rows); err != nil { // D
-		return err
-	}
-	return r.release() // E
+	return r.mover.Run(ctx, cursor) // C
 }
 
 // writePlan is step A.
@@ -213,7 +225,7 @@ func (r *run) describe(plan *Plan) {
 
 func (r *run) takeStats() {
 	s := r.mover.Stats()
-	r.report.Journaled, r.report.TrustedRows, r.report.DamagedRows = s.Journaled, s.Trusted, s.Damaged
+	r.report.Journaled, r.report.TrustedRows, r.report.DamagedRows = s.Journaled, s.Trusted, damaged(s.Damaged, r.reloaded.Damaged)
 	r.report.Written += s.Written
 }
 

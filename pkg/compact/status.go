@@ -22,7 +22,7 @@ type Status struct {
 // ReadStatus reads the state of an interrupted compaction and believes the
 // plan only after the checks of a resume. It writes nothing.
 func ReadStatus(fsys vfs.FS, dir string, log rowlog.Rows) (Status, error) {
-	state, err := readMoveState(fsys, dir)
+	state, err := readStateOf(fsys, dir, log)
 	if err != nil {
 		return Status{}, err
 	}
@@ -31,7 +31,7 @@ func ReadStatus(fsys vfs.FS, dir string, log rowlog.Rows) (Status, error) {
 		return Status{State: state}, err
 	}
 	s := Status{State: state, Header: rows.Header(), Summary: summary, BytesDone: summary.Moved, Percent: 100}
-	if state.Cursor < rows.Rows() {
+	if state.Phase == format.Move && state.Cursor < rows.Rows() {
 		var first format.RowIndex
 		if first, err = rows.EffectiveCursor(0); err == nil {
 			err = s.measure(rows, first)
@@ -63,7 +63,7 @@ func (s *Status) measure(rows *move.Plan, first format.RowIndex) error {
 // Prove hashes every plan row of an interrupted compaction where a resume
 // would look for it. It writes nothing.
 func Prove(ctx context.Context, fsys vfs.FS, dir string, arena vfs.File, log rowlog.Rows, progress func(done, total uint64)) (move.Proof, error) {
-	state, err := readMoveState(fsys, dir)
+	state, err := readStateOf(fsys, dir, log)
 	if err != nil {
 		return move.Proof{}, err
 	}
@@ -72,6 +72,10 @@ func Prove(ctx context.Context, fsys vfs.FS, dir string, arena vfs.File, log row
 		return move.Proof{}, err
 	}
 	m := move.New(move.Config{FS: fsys, Dir: dir, Arena: arena, Plan: rows, Progress: progress})
-	proof, err := m.Prove(ctx, state.Cursor)
+	cursor := state.Cursor
+	if state.Phase == format.Reload {
+		cursor = rows.Rows() // every row is at its new place
+	}
+	proof, err := m.Prove(ctx, cursor)
 	return proof, errors.Join(err, f.Close())
 }

@@ -16,3 +16,11 @@ func Quick() Profile { return Profile{hooks{flags: mdb.NoSync}} }
 func LoseRow(s *Store, id store.RecordID) error {
 	return s.env.update(func(txn *mdb.Txn) error { return txn.Del(s.env.rows, encodeID(id), nil) })
 }
+
+// Reloading is Quick with small batches, whose commits are told before and
+// after.
+func Reloading(batch uint64, reloaded func(rows uint64, committed bool) error) Profile {
+	p := Quick()
+	p.hooks.batchRows, p.hooks.reloaded = batch, reloaded
+	return p
+}

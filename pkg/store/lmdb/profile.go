@@ -15,6 +15,8 @@ const Built = true
 // Profile offers this package as one of the profiles of a build.
 type Profile struct{ hooks hooks }
 
+var _ profile.Profile = Profile{}
+
 // Name implements profile.Profile.
 func (Profile) Name() string { return root.LMDB }
 

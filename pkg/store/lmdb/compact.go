@@ -1,0 +1,247 @@
+//go:build cgo
+
+package lmdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+
+	mdb "github.com/PowerDNS/lmdb-go/lmdb"
+
+	"github.com/lace-store/lace/pkg/compact"
+	"github.com/lace-store/lace/pkg/compact/format"
+	"github.com/lace-store/lace/pkg/mmap"
+	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/arena"
+	"github.com/lace-store/lace/pkg/store/bootstrap"
+	"github.com/lace-store/lace/pkg/store/kept"
+	"github.com/lace-store/lace/pkg/store/profile"
+	"github.com/lace-store/lace/pkg/store/root"
+	"github.com/lace-store/lace/pkg/store/rowlog"
+	"github.com/lace-store/lace/pkg/store/vfs"
+)
+
+// Compact implements profile.Profile. The bootstrap lock is held throughout:
+// no program opens the root meanwhile, and one that had it open before holds a
+// shared arena-lock, which the compaction finds.
+func (p Profile) Compact(ctx context.Context, dir string, opts profile.CompactOptions, choose profile.Choose) (compact.Report, error) {
+	return p.bootstrapped(ctx, dir, opts, func(c *compaction) (compact.Report, error) {
+		if c.found.State {
+			return c.resume(ctx)
+		}
+		// Fail fast: a live mapping would refuse the move after a long sweep.
+		if err := arena.Probe(c.fs, dir); err != nil {
+			return compact.Report{}, err
+		}
+		if c.found.Any() {
+			if err := c.clearLeftovers(ctx); err != nil {
+				return compact.Report{}, err
+			}
+		}
+		plan, err := c.sweep(ctx, choose)
+		if err != nil {
+			return compact.Report{}, err
+		}
+		return c.withArena(func(p *physical) (compact.Report, error) {
+			return compact.Run(ctx, p, plan, opts.Run)
+		})
+	})
+}
+
+// Resume implements profile.Profile. On a root without an interrupted
+// compaction it clears leftovers away, if every row is there and has its glyph
+// line, and reports that there was nothing to do.
+func (p Profile) Resume(ctx context.Context, dir string, opts profile.CompactOptions) (compact.Report, error) {
+	return p.bootstrapped(ctx, dir, opts, func(c *compaction) (compact.Report, error) {
+		if c.found.State {
+			return c.resume(ctx)
+		}
+		report := compact.Report{Outcome: compact.NothingToDo}
+		if !c.found.Any() {
+			return report, p.requireTruth(c.fs, dir)
+		}
+		return report, c.clearLeftovers(ctx)
+	})
+}
+
+// compaction is a root whose bootstrap lock is held to compact it.
+type compaction struct {
+	profile Profile
+	fs      vfs.FS
+	dir     string
+	opts    profile.CompactOptions
+	marker  vfs.File
+	found   compact.Files
+}
+
+// bootstrapped takes the bootstrap lock, settles the directory and looks for
+// the files of an interrupted compaction.
+func (p Profile) bootstrapped(ctx context.Context, dir string, opts profile.CompactOptions, f func(*compaction) (compact.Report, error)) (compact.Report, error) {
+	opts.Open.ReadOnly = false
+	marker, err := bootstrap.Open(ctx, dir, root.LMDB, opts.Open)
+	if err != nil {
+		return compact.Report{}, err
+	}
+	var report compact.Report
+	found, err := compact.Settle(opts.Open.FS, dir)
+	if err == nil {
+		report, err = f(&compaction{profile: p, fs: opts.Open.FS, dir: dir, opts: opts, marker: marker, found: found})
+	}
+	if e := errors.Join(marker.Unlock(), marker.Close()); e != nil {
+		err = errors.Join(err, root.IOError("unlock", dir, filepath.Join(dir, root.Marker), e))
+	}
+	return report, err
+}
+
+// sweep lets choose decide over a store under the held lock, and plans. The
+// store, its environment, its mapping and every record of it are gone
+// afterwards.
+func (c *compaction) sweep(ctx context.Context, choose profile.Choose) (*compact.Plan, error) {
+	s, _, err := c.profile.openUnder(c.marker, c.dir, c.opts.Open)
+	if err != nil {
+		return nil, err
+	}
+	released := s.MappingReleased()
+	set, err := c.choose(ctx, s, choose)
+	if err = errors.Join(err, s.Close()); err != nil {
+		return nil, err
+	}
+	s = nil
+	if err := arena.AwaitRelease(c.dir, released); err != nil {
+		return nil, err
+	}
+	rows, err := c.rows()
+	if err != nil {
+		return nil, err
+	}
+	journal := c.opts.JournalSize
+	if journal == 0 {
+		journal = compact.DefaultJournalSize
+	}
+	plan, err := compact.NewPlan(rows, set, journal)
+	if err == nil && c.opts.Approve != nil {
+		err = c.opts.Approve(plan)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return plan, nil
+}
+
+func (c *compaction) choose(ctx context.Context, s *Store, choose profile.Choose) (set *kept.Set, err error) {
+	if !c.opts.DiscardUnlisted {
+		rows, err := s.Rows()
+		if err == nil {
+			err = arena.RefuseUnlisted(s.arena, s.dir, root.LMDBData, rows.End(), s.capacity)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	err = mmap.Guard(func() error {
+		var err error
+		set, err = choose(ctx, s)
+		return err
+	})
+	return set, err
+}
+
+// rows is the row table by cursor. Its environment is open during a reading
+// only: none is while the arena moves.
+func (c *compaction) rows() (rowlog.Rows, error) {
+	rows := committedRows{open: func() (*env, func() error, error) {
+		e, err := openEnv(c.fs, c.dir, envRead, c.profile.hooks)
+		if err != nil {
+			return nil, nil, err
+		}
+		return e, e.close, nil
+	}}
+	e, end, err := rows.open()
+	if err != nil {
+		return nil, err
+	}
+	err = e.view(func(txn *mdb.Txn) error {
+		s, err := e.snapshot(txn)
+		rows.pos, rows.end = s.pos, s.end
+		return err
+	})
+	return rows, errors.Join(err, end())
+}
+
+// resume finishes an interrupted compaction. While the rows are reloaded, the
+// plan alone has them.
+func (c *compaction) resume(ctx context.Context) (compact.Report, error) {
+	return c.withArena(func(p *physical) (compact.Report, error) {
+		state, err := compact.ReadState(c.fs, c.dir)
+		if err != nil {
+			return compact.Report{}, err
+		}
+		var rows rowlog.Rows
+		if state.Phase == format.Move {
+			if rows, err = c.rows(); err != nil {
+				return compact.Report{}, err
+			}
+		}
+		return compact.Resume(ctx, p, rows, c.found, c.opts.Run)
+	})
+}
+
+// clearLeftovers removes files without a state, once every row has shown that
+// the root is whole.
+func (c *compaction) clearLeftovers(ctx context.Context) error {
+	rows, err := c.rows()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(c.dir, root.Records)
+	records, err := c.fs.OpenFile(path, vfs.ReadOnly)
+	if err != nil {
+		return root.IOError("open", c.dir, path, err)
+	}
+	err = checkGlyphs(ctx, records, c.dir, rows.All())
+	if err = errors.Join(err, records.Close()); err != nil {
+		return err
+	}
+	return compact.ClearLeftovers(c.fs, c.dir, c.found)
+}
+
+// checkGlyphs checks that rows lie inside the arena and begin with the glyph
+// lines of their hashes.
+func checkGlyphs(ctx context.Context, records vfs.File, dir string, rows iter.Seq2[rowlog.Row, error]) error {
+	path := filepath.Join(dir, root.Records)
+	info, err := records.Stat()
+	if err != nil {
+		return root.IOError("open", dir, path, err)
+	}
+	glyphs := rowlog.GlyphReader{Arena: records, End: uint64(info.Size)}
+	id := store.RecordID(0)
+	for row, err := range rows {
+		if err != nil {
+			return err
+		}
+		if id++; id%256 == 0 && ctx.Err() != nil {
+			return root.IOError("check", dir, path, ctx.Err())
+		}
+		where := fmt.Sprintf("record #%d at offset %d", id, row.Offset)
+		if err := row.CheckInside(uint64(info.Size)); err != nil {
+			return root.Corrupt(dir, path, where, err.Error(), "")
+		}
+		b, err := glyphs.Glyph(row)
+		if err != nil {
+			return root.IOError("read", dir, path, err)
+		}
+		if err := rowlog.JudgeGlyph(b, row.Hash); err != nil {
+			return root.Corrupt(dir, path, where, err.Error(), "the glyph line of "+row.Hash.String())
+		}
+	}
+	return nil
+}
+
+func (c *compaction) withArena(f func(*physical) (compact.Report, error)) (compact.Report, error) {
+	return arena.Exclusively(c.fs, c.dir, func(records vfs.File) (compact.Report, error) {
+		return f(&physical{c: c, Tail: arena.Tail{Dir: c.dir, File: records}})
+	})
+}
