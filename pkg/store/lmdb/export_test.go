@@ -24,3 +24,10 @@ func Reloading(batch uint64, reloaded func(rows uint64, committed bool) error) P
 	p.hooks.batchRows, p.hooks.reloaded = batch, reloaded
 	return p
 }
+
+// In is the profile with every environment in envDir, and batches of that many
+// rows: LMDB reaches no model file system.
+func (p Profile) In(envDir string) Profile {
+	p.hooks.envDir = func(string) string { return envDir }
+	return p
+}
