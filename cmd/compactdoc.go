@@ -32,6 +32,7 @@ type compactDocument struct {
 	ReleasedBytes  uint64    `json:"released_bytes"`
 	Release        string    `json:"release,omitempty"`
 	NotFreedReason string    `json:"not_freed_reason,omitempty"`
+	NotShrunk      string    `json:"not_shrunk,omitempty"`
 	MovedBytes     uint64    `json:"moved_bytes"`
 	JournaledBytes uint64    `json:"journaled_bytes"`
 	WrittenBytes   uint64    `json:"written_bytes"`
@@ -70,6 +71,7 @@ func (d *compactDocument) fill(at place, r compact.Report, t *tally.Split) {
 		d.KeptDigest = fmt.Sprintf("%x", r.Digest)
 	}
 	d.ReleasedBytes, d.Release, d.NotFreedReason = r.Released, string(r.Release), r.NotFreed
+	d.NotShrunk = r.Unshrunk
 	d.MovedBytes, d.JournaledBytes, d.WrittenBytes = r.Moved, r.Journaled, r.Written
 	d.AllocatedBefore, d.AllocatedAfter = r.AllocatedBefore, r.AllocatedAfter
 	if d.NeededBytes, d.CopyOnWrite = r.Needed, r.CopyOnWrite; r.Needed > 0 && r.Free >= 0 {
@@ -122,6 +124,9 @@ func (d *compactDocument) summary(w io.Writer) {
 	}
 	if d.NotFreedReason != "" {
 		fmt.Fprintf(w, "  %-9s %s\n", "note", d.NotFreedReason)
+	}
+	if d.NotShrunk != "" {
+		fmt.Fprintf(w, "  %-9s %s\n", "note", d.NotShrunk)
 	}
 	if len(d.DamagedRows) > 0 {
 		fmt.Fprintf(w, "  %-9s %d records were damaged before, and moved as they are; lace verify lists them\n", "note", len(d.DamagedRows))

@@ -7,21 +7,26 @@ import (
 	"strings"
 
 	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/lmdb"
 	"github.com/lace-store/lace/pkg/store/native"
 	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/root"
 )
 
-// profiles lists the physical profiles that this build serves. The first is
-// the one of a new root.
-func profiles() []profile.Profile { return []profile.Profile{native.Profile{}} }
+// profiles lists the physical profiles that this tool knows. The first is the
+// one of a new root. One that the build lacks refuses its roots itself.
+func profiles() []profile.Profile { return []profile.Profile{native.Profile{}, lmdb.Profile{}} }
 
 // profileWord is the name of a profile in flags and documents.
 func profileWord(p profile.Profile) string { return strings.ToLower(p.Name()) }
 
+// profileWords lists the profiles that this build serves.
 func profileWords() []string {
 	var words []string
 	for _, p := range profiles() {
+		if p.Name() == root.LMDB && !lmdb.Built {
+			continue
+		}
 		words = append(words, profileWord(p))
 	}
 	return words
