@@ -206,7 +206,10 @@ func (e *export) to(w io.Writer) error {
 
 // load reads one record and proves its hash. It is valid until the next call.
 func (e *export) load(verifier *record.Verifier, id store.RecordID) ([]byte, error) {
-	row := e.store.Table().Row(id)
+	row, err := e.store.Row(id)
+	if err != nil {
+		return nil, err
+	}
 	fail := func(kind store.Kind, err error) error {
 		return &store.Error{Kind: kind, Doing: "export", Root: e.doc.Root, ID: id, Hash: row.Hash, Err: err, Hint: "lace verify " + e.doc.Root}
 	}

@@ -95,7 +95,11 @@ func (p *preview) count(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	plan, err := compact.NewPlan(p.b.Table(), p.set, compact.DefaultJournalSize)
+	rows, err := p.b.Rows(p.set.Boundary())
+	if err != nil {
+		return err
+	}
+	plan, err := compact.NewPlan(rows, p.set, compact.DefaultJournalSize)
 	if err != nil {
 		return err
 	}

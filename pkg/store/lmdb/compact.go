@@ -133,9 +133,10 @@ func (c *compaction) sweep(ctx context.Context, choose profile.Choose) (*compact
 
 func (c *compaction) choose(ctx context.Context, s *Store, choose profile.Choose) (set *kept.Set, err error) {
 	if !c.opts.DiscardUnlisted {
-		rows, err := s.Rows()
+		var end uint64
+		err := s.read(func() error { end = s.now.end; return nil })
 		if err == nil {
-			err = arena.RefuseUnlisted(s.arena, s.dir, root.LMDBData, rows.End(), s.capacity)
+			err = arena.RefuseUnlisted(s.arena, s.dir, root.LMDBData, end, s.capacity)
 		}
 		if err != nil {
 			return nil, err

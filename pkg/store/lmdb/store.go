@@ -169,14 +169,32 @@ func (s *Store) Lookup(h record.Hash) (id store.RecordID, err error) {
 	return id, err
 }
 
-// Rows returns the rows at the current position, read from the database each
-// time. They can be read until Close.
-func (s *Store) Rows() (rowlog.Rows, error) {
-	rows := committedRows{open: func() (*env, func() error, error) { return s.env, func() error { return nil }, nil }}
-	err := s.read(func() error {
-		rows.pos, rows.end = s.now.pos, s.now.end
-		return nil
+// Row implements profile.Store.
+func (s *Store) Row(id store.RecordID) (row rowlog.Row, err error) {
+	if err := s.usable(); err != nil {
+		return row, err
+	}
+	err = s.read(func() error {
+		var ok bool
+		if row, ok, err = s.now.row(id); err != nil || ok {
+			return err
+		}
+		if store.Position(id) <= s.now.pos && id != 0 {
+			return s.env.corrupt(rowName(id), "no row", "one for every id")
+		}
+		return &store.Error{Kind: store.Integration, Doing: "read", Root: s.dir, ID: id, Found: "no such record"}
 	})
+	return row, err
+}
+
+// Rows implements profile.Store, by a cursor each time they are read.
+func (s *Store) Rows(through store.Position) (rowlog.Rows, error) {
+	rows := committedRows{pos: through, open: func() (*env, func() error, error) { return s.env, func() error { return nil }, nil }}
+	if err := s.usable(); err != nil || through == 0 {
+		return rows, err
+	}
+	last, err := s.Row(store.RecordID(through))
+	rows.end = last.End()
 	return rows, err
 }
 

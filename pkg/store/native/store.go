@@ -59,6 +59,26 @@ func (s *Store) Capacity() uint64 { return s.capacity }
 // Table returns the committed rows. They may be read, not changed.
 func (s *Store) Table() *rowlog.Table { return s.table }
 
+// Row implements profile.Store.
+func (s *Store) Row(id store.RecordID) (rowlog.Row, error) {
+	if id == 0 || store.Position(id) > s.table.Position() {
+		return rowlog.Row{}, &store.Error{Kind: store.Integration, Doing: "read", Root: s.dir, ID: id, Found: "no such record"}
+	}
+	return s.table.Row(id), nil
+}
+
+// Rows implements profile.Store. Nobody but the owner of a native root advances
+// it, so that there are no rows through an earlier position to ask for.
+func (s *Store) Rows(through store.Position) (rowlog.Rows, error) {
+	if through != s.table.Position() {
+		return nil, &store.Error{
+			Kind: store.Integration, Doing: "read rows", Root: s.dir,
+			Found: fmt.Sprintf("a position of %d", through), Want: fmt.Sprintf("%d", s.table.Position()),
+		}
+	}
+	return s.table, nil
+}
+
 // TornBytes returns the length of an incomplete last row that a read-only
 // opening found and left alone.
 func (s *Store) TornBytes() uint64 { return s.tornBytes }

@@ -87,8 +87,14 @@ type Profile interface {
 type Store interface {
 	store.Backend
 	Position() store.Position
-	// Table is the rows of the root. It outlives the store.
+	// Table is the rows of the root, as many as there are now. It outlives the
+	// store.
 	Table() *rowlog.Table
+	// Row is the row of an id in [1, Position()].
+	Row(id store.RecordID) (rowlog.Row, error)
+	// Rows are the rows through a position that the root has reached, however
+	// far it has come since. They can be read until Close.
+	Rows(through store.Position) (rowlog.Rows, error)
 	// Arena reads records by the offsets of their rows.
 	Arena() io.ReaderAt
 	// Lookup finds a record by its hash; zero is none.
