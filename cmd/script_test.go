@@ -16,6 +16,7 @@ import (
 
 	"github.com/lace-store/lace/cmd"
 	"github.com/lace-store/lace/pkg/policy"
+	"github.com/lace-store/lace/pkg/store/lmdb"
 )
 
 // lace runs the real command line in a process of its own: the test binary is
@@ -74,7 +75,11 @@ func TestScript(t *testing.T) {
 // condition serves [mount]: whether a script can mount in a namespace of its
 // own.
 func condition(name string) (bool, error) {
-	if name != "mount" {
+	switch name {
+	case "lmdb":
+		return lmdb.Built, nil
+	case "mount":
+	default:
 		return false, errors.New("unknown condition " + strconv.Quote(name))
 	}
 	return runtime.GOOS == "linux" && os.Geteuid() == 0 && exec.Command("unshare", "-m", "true").Run() == nil, nil
