@@ -3,6 +3,7 @@
 package lmdb
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -94,19 +95,20 @@ func openEnv(fsys vfs.FS, dir string, mode envMode, o hooks) (*env, error) {
 	if o.envDir != nil {
 		place = o.envDir(dir)
 	}
-	if err := e.open(place, mode, o.flags); err != nil {
+	if err := e.open(place, mode, o); err != nil {
 		return nil, errors.Join(e.failed("open", err), e.close())
 	}
 	return e, nil
 }
 
-func (e *env) open(place string, mode envMode, flags uint) (err error) {
+func (e *env) open(place string, mode envMode, h hooks) (err error) {
 	if e.mdb, err = mdb.NewEnv(); err != nil {
 		return err
 	}
-	if err := errors.Join(e.mdb.SetMaxDBs(3), e.mdb.SetMapSize(firstMapSize)); err != nil {
+	if err := errors.Join(e.mdb.SetMaxDBs(3), e.mdb.SetMapSize(cmp.Or(h.mapSize, firstMapSize))); err != nil {
 		return err
 	}
+	flags := h.flags
 	if mode == envRead {
 		// Where even lock.mdb cannot be made, on a read-only mount, LMDB does
 		// without it: nobody can write there.

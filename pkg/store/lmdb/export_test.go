@@ -6,6 +6,7 @@ import (
 	mdb "github.com/PowerDNS/lmdb-go/lmdb"
 
 	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/index"
 )
 
 // Quick is the profile without the waiting: nothing that most tests kill is the
@@ -30,4 +31,49 @@ func Reloading(batch uint64, reloaded func(rows uint64, committed bool) error) P
 func (p Profile) In(envDir string) Profile {
 	p.hooks.envDir = func(string) string { return envDir }
 	return p
+}
+
+// Mapping is the profile with maps of that many bytes to begin with.
+func (p Profile) Mapping(size int64) Profile {
+	p.hooks.mapSize = size
+	return p
+}
+
+// typeKey is a key that every Blob has.
+func typeKey(value string) []byte {
+	key, _ := AppendKey(nil, index.Key{Shape: store.FieldExact, Name: ":Type", Value: value})
+	return key
+}
+
+// LosePosting removes a pair that a Blob must have.
+func LosePosting(s *Store, id store.RecordID) error {
+	return s.env.update(func(txn *mdb.Txn) error { return txn.Del(s.env.postings, typeKey("B"), encodeID(id)) })
+}
+
+// AddPosting adds a pair that a Blob cannot have.
+func AddPosting(s *Store, id store.RecordID) error {
+	return s.env.update(func(txn *mdb.Txn) error { return txn.Put(s.env.postings, typeKey("S"), encodeID(id), 0) })
+}
+
+// AddStrangeKey adds a pair under a key that is none.
+func AddStrangeKey(s *Store) error {
+	return s.env.update(func(txn *mdb.Txn) error { return txn.Put(s.env.postings, []byte{0xff}, encodeID(1), 0) })
+}
+
+// LoseHash removes the hash of an id.
+func LoseHash(s *Store, id store.RecordID) error {
+	row, err := s.Row(id)
+	if err != nil {
+		return err
+	}
+	return s.env.update(func(txn *mdb.Txn) error { return txn.Del(s.env.hashes, row.Hash[:], nil) })
+}
+
+// ExchangeHash enters the hash of an id under another id.
+func ExchangeHash(s *Store, id store.RecordID) error {
+	row, err := s.Row(id)
+	if err != nil {
+		return err
+	}
+	return s.env.update(func(txn *mdb.Txn) error { return txn.Put(s.env.hashes, row.Hash[:], encodeID(id+1), 0) })
 }

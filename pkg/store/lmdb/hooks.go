@@ -12,6 +12,8 @@ type hooks struct {
 	reloaded func(rows uint64, committed bool) error
 	// flags are added to those that environments are opened with.
 	flags uint
+	// mapSize, unless zero, is how much an opening maps at least, in bytes.
+	mapSize int64
 	// batchRows, unless zero, is how many rows a batch of a reload has.
 	batchRows uint64
 }
