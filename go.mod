@@ -3,6 +3,7 @@ module github.com/lace-store/lace
 go 1.26.0
 
 require (
+	github.com/PowerDNS/lmdb-go v1.9.3
 	github.com/agnivade/levenshtein v1.2.2
 	github.com/decred/dcrd/dcrec/secp256k1/v4 v4.4.1
 	github.com/dustin/go-humanize v1.1.0
