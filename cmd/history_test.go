@@ -15,6 +15,7 @@ import (
 	"github.com/lace-store/lace/pkg/policy"
 	"github.com/lace-store/lace/pkg/store/kept"
 	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/vfs"
 	"github.com/lace-store/lace/pkg/store/vfs/osfs"
 	"github.com/lace-store/lace/pkg/sweep"
@@ -23,6 +24,12 @@ import (
 
 // historyRoot makes the root of a repository's history, or skips the test.
 func historyRoot(t *testing.T, app, root string) {
+	t.Helper()
+	historyRootOf(t, native.Profile{}, app, root)
+}
+
+// historyRootOf is historyRoot of a profile.
+func historyRootOf(t *testing.T, p profile.Profile, app, root string) {
 	t.Helper()
 	file := filepath.Join("..", "..", "shared", "data", app+"-history.tsv.gz")
 	f, err := os.Open(file)
@@ -37,7 +44,7 @@ func historyRoot(t *testing.T, app, root string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := fillRoot(root, 4<<30, gen.NewHistory(z, app)); err != nil {
+	if err := fillRootOf(p, root, 4<<30, gen.NewHistory(z, app)); err != nil {
 		t.Fatal(err)
 	}
 }

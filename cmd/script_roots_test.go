@@ -17,6 +17,7 @@ import (
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/kept"
 	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/store/rowlog"
 	"github.com/lace-store/lace/pkg/store/vfs"
@@ -27,9 +28,14 @@ import (
 // fillBatch bounds the bytes admitted in one transaction of fillRoot.
 const fillBatch = 32 << 20
 
-// fillRoot makes a root and admits every record of src.
-func fillRoot(dir string, capacity uint64, src gen.Source) (err error) {
-	s, err := native.Create(context.Background(), dir, native.Options{FS: osfs.New(), Capacity: capacity, NoPublish: true})
+// fillRoot makes a native root and admits every record of src.
+func fillRoot(dir string, capacity uint64, src gen.Source) error {
+	return fillRootOf(native.Profile{}, dir, capacity, src)
+}
+
+// fillRootOf makes a root of a profile and admits every record of src.
+func fillRootOf(p profile.Profile, dir string, capacity uint64, src gen.Source) (err error) {
+	s, err := p.Create(context.Background(), dir, profile.Options{FS: osfs.New(), Capacity: capacity, NoPublish: true})
 	if err != nil {
 		return err
 	}

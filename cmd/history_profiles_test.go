@@ -1,0 +1,136 @@
+package cmd_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/lace-store/lace/pkg/policy"
+	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/kept"
+	"github.com/lace-store/lace/pkg/store/lmdb"
+	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/store/profile"
+	"github.com/lace-store/lace/pkg/store/vfs/osfs"
+	"github.com/lace-store/lace/pkg/sweep"
+)
+
+// historyFacts are what a profile makes of a history: the set that each policy
+// list keeps, and the records before and after a compaction.
+type historyFacts struct {
+	kept          []string
+	before, after [sha256.Size]byte
+}
+
+// TestHistoryOnEveryProfile: a history has the same kept sets, and the same
+// records in the same order before and after a compaction, whatever the
+// profile. The stream of the records is what an export writes.
+func TestHistoryOnEveryProfile(t *testing.T) {
+	if !lmdb.Built {
+		t.Skip("SKIPPED: this build has the native profile alone")
+	}
+	for _, app := range []string{"bbolt", "restic"} {
+		t.Run(app, func(t *testing.T) {
+			if app == "restic" && (testing.Short() || raceDetector) {
+				t.Skip("SKIPPED: the restic history takes too long with -short or -race")
+			}
+			var want historyFacts
+			for i, p := range []profile.Profile{native.Profile{}, lmdb.Profile{}} {
+				got := factsOf(t, p, app)
+				if i == 0 {
+					want = got
+				}
+				if fmt.Sprint(got) != fmt.Sprint(want) {
+					t.Errorf("%s: %x\nwant %x", p.Name(), got, want)
+				}
+			}
+		})
+	}
+}
+
+func factsOf(t *testing.T, p profile.Profile, app string) (facts historyFacts) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "root")
+	historyRootOf(t, p, app, dir)
+	s := openProfile(t, p, dir)
+	facts.before = streamOf(t, s)
+	for _, a := range knownAnswers()[app] {
+		set, err := a.keep(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if set.Count() != a.records {
+			t.Errorf("%s: %v keep %d records, want %d", p.Name(), a.policies, set.Count(), a.records)
+		}
+		facts.kept = append(facts.kept, fmt.Sprintf("%x", set.Digest([32]byte{})))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	current := knownAnswers()[app][3]
+	if _, err := p.Compact(t.Context(), dir, profile.CompactOptions{Open: profile.Options{FS: osfs.New()}}, current.keep); err != nil {
+		t.Fatal(err)
+	}
+	s = openProfile(t, p, dir)
+	facts.after = streamOf(t, s)
+	if s.Position() != store.Position(current.records) {
+		t.Errorf("%s: %d records after the compaction, want %d", p.Name(), s.Position(), current.records)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return facts
+}
+
+func openProfile(t *testing.T, p profile.Profile, dir string) profile.Store {
+	t.Helper()
+	s, err := p.Open(t.Context(), dir, profile.Options{FS: osfs.New(), ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// streamOf hashes the records in the order of their ids.
+func streamOf(t *testing.T, s profile.Store) (sum [sha256.Size]byte) {
+	t.Helper()
+	rows, err := s.Rows(s.Position())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := sha256.New()
+	for row, err := range rows.All() {
+		if err == nil {
+			_, err = io.Copy(h, io.NewSectionReader(s.Arena(), int64(row.Offset), int64(row.Len)))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// keep is the choice of the policies of an answer.
+func (a answer) keep(ctx context.Context, b store.Backend) (*kept.Set, error) {
+	var sources []policy.Source
+	for _, name := range a.policies {
+		text, err := os.ReadFile(filepath.Join("..", "examples", name+".lace"))
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, policy.Source{Name: name, Text: text})
+	}
+	prepared, err := policy.Prepare(sources, nil)
+	if err != nil {
+		return nil, err
+	}
+	result, err := sweep.Run(ctx, b, prepared, sweep.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return result.Kept, nil
+}
