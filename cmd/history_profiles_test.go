@@ -35,8 +35,8 @@ func TestHistoryOnEveryProfile(t *testing.T) {
 	}
 	for _, app := range []string{"bbolt", "restic"} {
 		t.Run(app, func(t *testing.T) {
-			if app == "restic" && (testing.Short() || raceDetector) {
-				t.Skip("SKIPPED: the restic history takes too long with -short or -race")
+			if app == "restic" && os.Getenv("LACE_TEST_LONG") == "" {
+				t.Skip("LACE_TEST_LONG is not set: skipping the restic history")
 			}
 			var want historyFacts
 			for i, p := range []profile.Profile{native.Profile{}, lmdb.Profile{}} {
