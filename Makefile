@@ -69,6 +69,12 @@ crash:
 history-windows:
 	LACE_TEST_LONG=1 $(GO) test -count=1 -timeout 0 -v -run TestHistoryWindows ./cmd
 
+# history-profiles keeps, exports and compacts the large history on every
+# profile: a minute.
+.PHONY: history-profiles
+history-profiles:
+	LACE_TEST_LONG=1 $(GO) test -count=1 -timeout 0 -v -run TestHistoryOnEveryProfile ./cmd
+
 fuzz-sweep:
 	$(GO) test -timeout 0 ./pkg/sweep/sweeptest -sweep.cases $(CASES)
 
