@@ -24,7 +24,9 @@ import (
 func lace() { os.Exit(cmd.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"lace": lace})
+	commands := map[string]func(){"lace": lace}
+	addCommands(commands)
+	testscript.Main(m, commands)
 }
 
 // TestScript runs the archives of testdata/script, each in a directory and

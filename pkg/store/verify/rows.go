@@ -37,6 +37,7 @@ type run struct {
 	place   place
 	prints  prints
 	stopped error
+	unasked uint64 // bytes of records since the context was asked
 }
 
 func newRun(ctx context.Context, arena io.ReaderAt, capacity, total uint64, opts Options) *run {
@@ -80,8 +81,10 @@ func (r *run) bad(b Bad) {
 
 // stop reports whether the context has ended before that row.
 func (r *run) stop(index uint64) bool {
-	// Asking for every row would cost more than checking it.
-	if r.stopped == nil && index%256 == 0 {
+	// Asking for every row would cost more than checking it, but 256 of the
+	// longest records take many seconds.
+	if r.stopped == nil && (index%256 == 0 || r.unasked >= spanBytes) {
+		r.unasked = 0
 		r.stopped = r.ctx.Err()
 	}
 	if r.stopped == nil {
@@ -148,6 +151,7 @@ func (r *run) row(index uint64, row rowlog.Row) error {
 	if r.stop(index) {
 		return errStopped
 	}
+	r.unasked += min(row.Len, spanBytes)
 	id := rowlog.ID(index)
 	if !r.opts.chooses(id) {
 		r.checked(row.Len)
