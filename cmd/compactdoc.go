@@ -94,8 +94,12 @@ func (d *compactDocument) summary(w io.Writer) {
 	switch d.Outcome {
 	case outcomeNothingToDo:
 		fmt.Fprintf(w, "%s: nothing to do", ui.Quote(d.Root))
-		if d.Boundary > 0 {
+		switch {
+		case d.Boundary > 0:
 			fmt.Fprintf(w, ", every one of its %s records is retained", ui.Count(d.Boundary))
+		case d.Verified == nil:
+			// A resume looks at the records only when it moves them.
+			fmt.Fprint(w, "; no record was checked (lace verify does)")
 		}
 		fmt.Fprintln(w)
 		return

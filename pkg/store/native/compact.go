@@ -39,11 +39,18 @@ func Compact(ctx context.Context, dir string, opts CompactOptions, choose Choose
 				return compact.Report{}, err
 			}
 		}
-		plan, err := sweepOwned(ctx, own, opts, choose)
+		plan, repair, err := sweepOwned(ctx, own, opts, choose)
 		if err != nil {
 			return compact.Report{}, err
 		}
 		return withArena(own, opts.Open.FS, func(p *physical) (compact.Report, error) {
+			// Nothing refuses any more what an opening does at once.
+			if err := own.repairLog(repair); err != nil {
+				return compact.Report{}, err
+			}
+			if err := own.clean(); err != nil {
+				return compact.Report{}, err
+			}
 			return compact.Run(ctx, p, plan, opts.Run)
 		})
 	})
@@ -51,7 +58,8 @@ func Compact(ctx context.Context, dir string, opts CompactOptions, choose Choose
 
 // Resume finishes an interrupted compaction. On a root without one it clears
 // leftovers away, if the root passes the checks of an ordinary opening, and
-// reports that there was nothing to do.
+// reports that there was nothing to do; of a root without any it checks
+// record-log, but no record.
 func Resume(ctx context.Context, dir string, opts CompactOptions) (compact.Report, error) {
 	return withOwnership(ctx, dir, opts, func(own *Ownership, found compact.Files) (compact.Report, error) {
 		if found.State {
@@ -59,7 +67,7 @@ func Resume(ctx context.Context, dir string, opts CompactOptions) (compact.Repor
 		}
 		report := compact.Report{Outcome: compact.NothingToDo}
 		if !found.Any() {
-			return report, own.requireTruth()
+			return report, own.checkLog()
 		}
 		return report, clearLeftovers(ctx, own, found)
 	})
@@ -109,15 +117,16 @@ func clearLeftovers(ctx context.Context, own *Ownership, found compact.Files) er
 }
 
 // sweepOwned lets choose decide over a store under the held ownership, and
-// plans. The store, its mapping and every record of it are gone afterwards.
-func sweepOwned(ctx context.Context, own *Ownership, opts CompactOptions, choose Choose) (*compact.Plan, error) {
+// plans. The store, its mapping and every record of it are gone afterwards. The
+// root is as it was: what its log needs first is returned.
+func sweepOwned(ctx context.Context, own *Ownership, opts CompactOptions, choose Choose) (*compact.Plan, logRepair, error) {
 	open := opts.Open
 	open.NoPublish = true
-	s, err := openOwned(ctx, own, open)
+	s, err := openPostponed(ctx, own, open)
 	if err != nil {
-		return nil, err
+		return nil, logRepair{}, err
 	}
-	table, released := s.table, s.MappingReleased()
+	table, repair, released := s.table, s.repair, s.MappingReleased()
 	var set *kept.Set
 	if !opts.DiscardUnlisted {
 		err = arena.RefuseUnlisted(s.arena, s.dir, root.RecordLog, s.table.End(), s.capacity)
@@ -130,11 +139,11 @@ func sweepOwned(ctx context.Context, own *Ownership, opts CompactOptions, choose
 		})
 	}
 	if err = errors.Join(err, s.Close()); err != nil {
-		return nil, err
+		return nil, logRepair{}, err
 	}
 	s = nil
 	if err := arena.AwaitRelease(own.dir, released); err != nil {
-		return nil, err
+		return nil, logRepair{}, err
 	}
 	journal := opts.JournalSize
 	if journal == 0 {
@@ -142,14 +151,14 @@ func sweepOwned(ctx context.Context, own *Ownership, opts CompactOptions, choose
 	}
 	plan, err := compact.NewPlan(table, set, journal)
 	if err != nil {
-		return nil, err
+		return nil, logRepair{}, err
 	}
 	if opts.Approve != nil {
 		if err := opts.Approve(plan); err != nil {
-			return nil, err
+			return nil, logRepair{}, err
 		}
 	}
-	return plan, nil
+	return plan, repair, nil
 }
 
 // withArena holds arena-lock exclusively and the arena open for positional

@@ -31,6 +31,17 @@ func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 // openOwned opens the store of a root that is owned already. Closing the store
 // leaves the ownership to its holder.
 func openOwned(ctx context.Context, own *Ownership, opts Options) (*Store, error) {
+	return openStore(ctx, opts, &Store{own: own, fs: own.fs, dir: own.dir, readOnly: own.readOnly})
+}
+
+// openPostponed is openOwned for a run that may still be refused: it leaves the
+// torn row, the lost rows and the leavings of earlier openings as they are.
+func openPostponed(ctx context.Context, own *Ownership, opts Options) (*Store, error) {
+	return openStore(ctx, opts, &Store{own: own, fs: own.fs, dir: own.dir, readOnly: own.readOnly, postponed: true})
+}
+
+func openStore(ctx context.Context, opts Options, s *Store) (*Store, error) {
+	own := s.own
 	if err := bootstrap.RefuseCompactionFiles(own.fs, own.dir); err != nil {
 		return nil, err
 	}
@@ -40,10 +51,12 @@ func openOwned(ctx context.Context, own *Ownership, opts Options) (*Store, error
 	if err := arena.RequireCapacity(own.fs, own.dir); err != nil {
 		return nil, err
 	}
-	s := &Store{own: own, fs: own.fs, dir: own.dir, readOnly: own.readOnly}
 	steps := []func() error{s.openFiles, func() error { return s.recover(ctx) }, s.mapArena}
 	if !s.readOnly {
-		steps = append([]func() error{own.flush}, append(steps, s.clean)...)
+		steps = append([]func() error{own.flush}, steps...)
+	}
+	if !s.readOnly && !s.postponed {
+		steps = append(steps, own.clean)
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -119,19 +132,19 @@ func (s *Store) mapArena() error {
 
 // clean removes what earlier openings left: staged records that were never
 // admitted, and index generations of other projections (seed 002).
-func (s *Store) clean() error {
-	entries, err := s.fs.ReadDir(s.dir)
+func (o *Ownership) clean() error {
+	entries, err := o.fs.ReadDir(o.dir)
 	if err != nil {
-		return root.IOError("read directory", s.dir, s.dir, err)
+		return root.IOError("read directory", o.dir, o.dir, err)
 	}
 	for _, e := range entries {
 		stale := strings.HasPrefix(e.Name, root.IndexStart) && e.Name != root.Indexes
 		if !stale && e.Name != root.Staging {
 			continue
 		}
-		path := filepath.Join(s.dir, e.Name)
-		if err := vfs.RemoveTree(s.fs, path); err != nil {
-			return root.IOError("remove", s.dir, path, err)
+		path := filepath.Join(o.dir, e.Name)
+		if err := vfs.RemoveTree(o.fs, path); err != nil {
+			return root.IOError("remove", o.dir, path, err)
 		}
 	}
 	return nil

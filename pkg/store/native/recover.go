@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/arena"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
 	"github.com/lace-store/lace/pkg/store/vfs"
@@ -14,7 +15,8 @@ import (
 
 // recover loads and checks the log and the glyph line of every record; only
 // then anything is changed. A torn last row was never acknowledged: a writer
-// truncates it, a reader reports it.
+// truncates it, a reader reports it, and a compaction that may still be refused
+// leaves it until it goes on.
 func (s *Store) recover(ctx context.Context) error {
 	info, err := s.arena.Stat()
 	if err != nil {
@@ -38,10 +40,11 @@ func (s *Store) recover(ctx context.Context) error {
 		s.tornBytes = torn
 		return nil
 	}
-	if err := s.writeLost(lost); err != nil {
-		return err
+	s.repair = logRepair{lost: lost, torn: torn, end: s.logEnd()}
+	if s.postponed {
+		return nil
 	}
-	return s.truncateTorn(torn)
+	return s.repair.apply(s.log, s.dir)
 }
 
 // distrustCache has the log read from the disk. When a sync of it failed and
@@ -59,20 +62,68 @@ func (s *Store) distrustCache() error {
 	return nil
 }
 
-// truncateTorn removes an incomplete last row.
-func (s *Store) truncateTorn(torn uint64) error {
-	if torn == 0 {
-		return nil
+// logRepair is what an opening has to change in record-log: lost rows are put
+// back, and an incomplete last row is cut off.
+type logRepair struct {
+	lost []lostRow
+	torn uint64 // bytes
+	end  int64  // of the complete rows, in bytes
+}
+
+// apply changes the log, after everything was checked.
+func (r logRepair) apply(log vfs.File, dir string) error {
+	path := filepath.Join(dir, root.RecordLog)
+	if err := r.writeLost(log, dir, path); err != nil || r.torn == 0 {
+		return err
 	}
-	if err := s.log.Truncate(s.logEnd()); err != nil {
-		return root.IOError("truncate a torn last row of", s.dir, s.path(root.RecordLog), err)
+	if err := log.Truncate(r.end); err != nil {
+		return root.IOError("truncate a torn last row of", dir, path, err)
 	}
 	// Without this, a power cut could bring the torn bytes back below a row
 	// that was appended since.
-	if err := s.log.Sync(); err != nil {
-		return root.IOError("sync", s.dir, s.path(root.RecordLog), err)
+	if err := log.Sync(); err != nil {
+		return root.IOError("sync", dir, path, err)
 	}
 	return nil
+}
+
+// repairLog makes up for a repair that an opening postponed.
+func (o *Ownership) repairLog(r logRepair) error {
+	if len(r.lost) == 0 && r.torn == 0 {
+		return nil
+	}
+	log, err := o.fs.OpenFile(o.path(root.RecordLog), vfs.ReadWrite)
+	if err != nil {
+		return root.IOError("open", o.dir, o.path(root.RecordLog), err)
+	}
+	return errors.Join(r.apply(log, o.dir), log.Close())
+}
+
+// checkLog says of record-log what an ordinary opening would, and changes
+// nothing. It does not look at the records.
+func (o *Ownership) checkLog() error {
+	if err := o.requireTruth(); err != nil {
+		return err
+	}
+	if err := arena.RequireCapacity(o.fs, o.dir); err != nil {
+		return err
+	}
+	s := &Store{own: o, fs: o.fs, dir: o.dir}
+	err := s.openFiles()
+	if err == nil {
+		err = s.checkTable()
+	}
+	return errors.Join(err, s.closeFiles())
+}
+
+func (s *Store) checkTable() error {
+	info, err := s.arena.Stat()
+	if err != nil {
+		return root.IOError("open", s.dir, s.path(root.Records), err)
+	}
+	s.capacity = uint64(info.Size)
+	_, _, _, err = s.load()
+	return err
 }
 
 // loadTable reads record-log into a table, checking every complete row by

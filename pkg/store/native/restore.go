@@ -8,6 +8,7 @@ import (
 	"github.com/lace-store/lace/pkg/store/arena"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
+	"github.com/lace-store/lace/pkg/store/vfs"
 )
 
 // lostRow is a row that record-log has room for and no bytes.
@@ -53,20 +54,20 @@ func (s *Store) restore() (table *rowlog.Table, torn uint64, lost []lostRow, err
 	return table, torn, lost, nil
 }
 
-// writeLost puts lost rows back, after everything was checked.
-func (s *Store) writeLost(lost []lostRow) error {
-	if len(lost) == 0 {
+// writeLost puts lost rows back.
+func (r logRepair) writeLost(log vfs.File, dir, path string) error {
+	if len(r.lost) == 0 {
 		return nil
 	}
 	buf := make([]byte, 0, rowlog.RowLen)
-	for _, l := range lost {
-		if _, err := s.log.WriteAt(l.row.AppendTo(buf), int64(l.index)*rowlog.RowLen); err != nil {
-			return root.IOError("restore a row of", s.dir, s.path(root.RecordLog), err)
+	for _, l := range r.lost {
+		if _, err := log.WriteAt(l.row.AppendTo(buf), int64(l.index)*rowlog.RowLen); err != nil {
+			return root.IOError("restore a row of", dir, path, err)
 		}
 	}
 	// Without this, rows could be shown that the next power cut takes away.
-	if err := s.log.Sync(); err != nil {
-		return root.IOError("sync", s.dir, s.path(root.RecordLog), err)
+	if err := log.Sync(); err != nil {
+		return root.IOError("sync", dir, path, err)
 	}
 	return nil
 }

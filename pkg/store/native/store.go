@@ -27,6 +27,8 @@ type Store struct {
 	readOnly       bool
 	capacity       uint64
 	tornBytes      uint64
+	postponed      bool      // nothing in the root changes by the opening
+	repair         logRepair // of a writer; done, unless it is postponed
 
 	log     vfs.File
 	arena   vfs.File

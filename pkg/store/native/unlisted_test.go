@@ -59,3 +59,71 @@ func TestRecordsBehindTheLogAreNotReleasedUnasked(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusedCompactionLeavesTheLog: what an opening repairs in the log is left
+// as it is until nothing refuses any more, and then repaired.
+func TestRefusedCompactionLeavesTheLog(t *testing.T) {
+	refusal := errors.New("not this time")
+	for name, spoil := range map[string]func(log []byte) []byte{
+		"torn row": func(log []byte) []byte { return append(log, log[:rowlog.RowLen-1]...) },
+		"lost row": func(log []byte) []byte { return append(log[:len(log)-rowlog.RowLen], make([]byte, rowlog.RowLen)...) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCompactable(t)
+			log := filepath.Join(c.dir, root.RecordLog)
+			edit(t, log, spoil)
+			stale := filepath.Join(c.dir, root.Staging)
+			if err := os.Mkdir(stale, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			opts := c.options()
+			opts.Approve = func(*compact.Plan) error { return refusal }
+			unchanged(t, c.dir, func() {
+				if _, err := native.Compact(t.Context(), c.dir, opts, c.choose); !errors.Is(err, refusal) {
+					t.Errorf("refused by its guard: %v", err)
+				}
+			})
+			failing := func(context.Context, store.Backend) (*kept.Set, error) { return nil, refusal }
+			unchanged(t, c.dir, func() {
+				if _, err := native.Compact(t.Context(), c.dir, c.options(), failing); !errors.Is(err, refusal) {
+					t.Errorf("without a choice: %v", err)
+				}
+				if report, err := native.Resume(t.Context(), c.dir, c.options()); err != nil || report.Outcome != compact.NothingToDo {
+					t.Errorf("resume: %+v, %v", report, err)
+				}
+			})
+			// All of it stays: no publication replaces the log.
+			all := func(context.Context, store.Backend) (*kept.Set, error) {
+				set := kept.New(40)
+				for i := range uint64(40) {
+					set.Add(rowlog.ID(i))
+				}
+				return set, nil
+			}
+			report, err := native.Compact(t.Context(), c.dir, c.options(), all)
+			if err != nil || report.Outcome != compact.NothingToDo {
+				t.Fatalf("%+v, %v", report, err)
+			}
+			if info, err := os.Stat(log); err != nil || info.Size() != 40*rowlog.RowLen {
+				t.Errorf("the log has %d bytes (%v), want %d", info.Size(), err, 40*rowlog.RowLen)
+			}
+			if _, err := os.Stat(stale); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("staged records stay: %v", err)
+			}
+		})
+	}
+}
+
+// TestResumeReportsABadLog: nothing is to be finished, and the log is damaged.
+func TestResumeReportsABadLog(t *testing.T) {
+	c := newCompactable(t)
+	edit(t, filepath.Join(c.dir, root.RecordLog), func(log []byte) []byte {
+		log[5*rowlog.RowLen] ^= 0xff
+		return log
+	})
+	unchanged(t, c.dir, func() {
+		if _, err := native.Resume(t.Context(), c.dir, c.options()); !errors.Is(err, store.CorruptStore) {
+			t.Errorf("resume: %v", err)
+		}
+	})
+}
