@@ -38,8 +38,8 @@ func (o *policyOptions) prepare(s *session) (*policy.Prepared, error) {
 	if len(o.files) == 0 {
 		return nil, &usageError{fmt.Errorf("no policy: name at least one with --policy FILE")}
 	}
-	if o.jobs < 0 {
-		return nil, &usageError{fmt.Errorf("--jobs %d: want a number that is not negative", o.jobs)}
+	if err := o.checkLimits(); err != nil {
+		return nil, &usageError{err}
 	}
 	params, err := parseParams(o.params, s)
 	if err != nil {
@@ -56,6 +56,25 @@ func (o *policyOptions) prepare(s *session) (*policy.Prepared, error) {
 	s.warn(prepared.Warnings)
 	s.logPolicies(prepared)
 	return prepared, nil
+}
+
+// checkLimits refuses, by the names of the flags, what the sweep would refuse.
+func (o *policyOptions) checkLimits() error {
+	if err := checkJobs(o.jobs, sweep.MostJobs); err != nil {
+		return err
+	}
+	if o.maxRelationRows > sweep.MostRelationRows {
+		return fmt.Errorf("--max-relation-rows %d: want at most %d", o.maxRelationRows, uint64(sweep.MostRelationRows))
+	}
+	return nil
+}
+
+// checkJobs bounds --jobs, since memory is set aside for each of them.
+func checkJobs(jobs, most int) error {
+	if jobs < 0 || jobs > most {
+		return fmt.Errorf("--jobs %d: want a number from 0 to %d", jobs, most)
+	}
+	return nil
 }
 
 // preparePolicies checks policies as a run does. The error is a *policyError.

@@ -118,8 +118,11 @@ func (o *verifyOptions) run(ctx context.Context, s *session, root string) (docum
 
 // validate reads the flags into the options and refuses what makes no sense.
 func (o *verifyOptions) validate(opts *verify.Options) error {
-	if o.maxErrors < 0 || o.jobs < 0 {
-		return &usageError{fmt.Errorf("--max-errors %d, --jobs %d: want numbers that are not negative", o.maxErrors, o.jobs)}
+	if o.maxErrors < 0 {
+		return &usageError{fmt.Errorf("--max-errors %d: want a number that is not negative", o.maxErrors)}
+	}
+	if err := checkJobs(o.jobs, verify.MostJobs); err != nil {
+		return &usageError{err}
 	}
 	return o.choice.apply(opts)
 }

@@ -21,17 +21,24 @@ const (
 // Jobs is how many parts are evaluated at a time unless the options say more.
 const Jobs = 1
 
+// What the options may ask for at most. Rows of a relation are numbered with
+// 32 bits.
+const (
+	MostJobs         = 1 << 20
+	MostRelationRows = 1 << 31
+)
+
 // Options bound a sweep. A zero field means the constant of its name. The
 // result depends on none of them, and the rest of the report not on Jobs; only
 // MaxRelationRows and WorkPerRecord can end a sweep, with an *eval.LimitError.
 type Options struct {
 	WindowRecords   uint64 // ids decided at a time
-	MaxRelationRows uint64 // derived rows of one relation in one window; at most 2^31
+	MaxRelationRows uint64 // derived rows of one relation in one window; at most MostRelationRows
 	WorkPerRecord   uint64 // join bindings and record reads of one window, per record of the root
 	PageRows        int    // records of one page of a search
 	BlockBindings   int    // bindings that are joined together
 	DistinctQueries int    // different searches for one block
-	Jobs            int    // parts evaluated at a time: memory grows with it, up to that of a window for each
+	Jobs            int    // parts evaluated at a time, at most MostJobs: memory grows with it, up to that of a window for each
 	// DeriveEachWindow derives anew in each window what all windows share, as
 	// seed 000 does: what sharing is compared and measured with.
 	DeriveEachWindow bool
@@ -72,17 +79,16 @@ func (o Options) validate() error {
 		{"PageRows", o.PageRows, 1 << 20},
 		{"BlockBindings", o.BlockBindings, 1 << 20},
 		{"DistinctQueries", o.DistinctQueries, 1 << 20},
-		{"Jobs", o.Jobs, 1 << 20},
+		{"Jobs", o.Jobs, MostJobs},
 	} {
 		if f.value < 0 || f.value > f.most {
 			return &store.Error{Kind: store.Integration, Doing: "sweep", Where: f.name,
 				Found: fmt.Sprint(f.value), Want: fmt.Sprintf("1 to %d", f.most)}
 		}
 	}
-	// Rows of a relation are numbered with 32 bits.
-	if o.MaxRelationRows > 1<<31 {
+	if o.MaxRelationRows > MostRelationRows {
 		return &store.Error{Kind: store.Integration, Doing: "sweep", Where: "MaxRelationRows",
-			Found: fmt.Sprint(o.MaxRelationRows), Want: fmt.Sprintf("at most %d", 1<<31)}
+			Found: fmt.Sprint(o.MaxRelationRows), Want: fmt.Sprintf("at most %d", MostRelationRows)}
 	}
 	return nil
 }

@@ -83,7 +83,8 @@ type Options struct {
 	// values choose all.
 	Subset Subset
 	Sample Sample
-	// Jobs is how many pieces are checked at a time; zero is one per processor.
+	// Jobs is how many pieces are checked at a time, at most MostJobs; zero is
+	// one per processor.
 	Jobs int
 	// MaxBad bounds the list of findings, so that a log of nothing but garbage
 	// cannot fill the memory; zero is DefaultMaxBad.
@@ -122,6 +123,9 @@ func (s Sample) has(id store.RecordID) bool {
 func (o Options) chooses(id store.RecordID) bool {
 	return id >= o.From && o.Subset.has(id) && o.Sample.has(id)
 }
+
+// MostJobs bounds Options.Jobs: a buffer is set aside for each of them.
+const MostJobs = 1 << 10
 
 // DefaultMaxBad is how many findings are listed unless Options say otherwise.
 const DefaultMaxBad = 1 << 17
@@ -184,7 +188,7 @@ func (o Options) maxBad() int {
 
 func (o Options) jobs() int {
 	if o.Jobs > 0 {
-		return o.Jobs
+		return min(o.Jobs, MostJobs)
 	}
 	return runtime.GOMAXPROCS(0)
 }

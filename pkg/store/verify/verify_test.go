@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -118,7 +119,7 @@ func ids(bad []Bad) []store.RecordID {
 func TestSoundRoot(t *testing.T) {
 	m := sample(t)
 	for level := range Level(len(Levels())) {
-		for jobs := range 4 {
+		for _, jobs := range []int{0, 1, 2, 3, math.MaxInt} {
 			r, err := Root(t.Context(), m.input(), Options{Level: level, Jobs: jobs})
 			if err != nil || len(r.Bad) > 0 || r.NextFrom != 0 || r.TornBytes != 0 {
 				t.Errorf("level %d: %+v, %v", level, r, err)
