@@ -4,6 +4,7 @@ package cmd_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lace-store/lace/pkg/store/rowlog"
 	"github.com/lace-store/lace/scripts/mkroot/gen"
 )
 
@@ -376,6 +378,13 @@ func TestStdoutClosedEarly(t *testing.T) {
 	if err := os.WriteFile(policy, []byte(halfPolicy), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	bad, stopped := filepath.Join(dir, "bad"), filepath.Join(dir, "stopped")
+	clone(t, root, bad)
+	clone(t, root, stopped)
+	flipLastByte(t, bad)
+	if code, _, errOut := runSignalled(t, "once", syscall.SIGTERM, "move", "compact", stopped, "-p", policy, "--progress", "json"); code != 75 {
+		t.Fatalf("exit %d, want 75: %s", code, errOut)
+	}
 	for _, c := range []struct {
 		code int
 		args []string
@@ -387,6 +396,18 @@ func TestStdoutClosedEarly(t *testing.T) {
 		{0, []string{"compact", root, "-p", policy}},
 		{0, []string{"inspect", root, "#1", "--bytes"}},
 		{2, []string{"--bogus", "--json"}},
+		{0, []string{"resume", root}},
+		{0, []string{"verify", root}},
+		{0, []string{"verify", root, "--json"}},
+		{0, []string{"inspect", root, "--records"}},
+		{1, []string{"export", root}}, // a cut stream is not what was asked for
+		{0, []string{"admit", root, "--wrap", "--group", "g", "--app", "a", policy}},
+		{0, []string{"sweep", root, "--dry-run", "-p", policy, "--list", "retained"}},
+		{0, []string{"policy", "fmt", policy}},
+		{3, []string{"verify", bad}},
+		{3, []string{"verify", bad, "--json"}},
+		{12, []string{"export", stopped}},
+		{0, []string{"resume", stopped, "--json"}},
 	} {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -405,7 +426,34 @@ func TestStdoutClosedEarly(t *testing.T) {
 			t.Errorf("lace %s exits %d with stdout closed, want %d", strings.Join(c.args, " "), got, c.code)
 		}
 	}
-	if out := runLace(t, 0, "verify", root, "--json"); !strings.Contains(out, `"records": 5`) {
-		t.Errorf("the compaction did not end: %s", out)
+	for r, want := range map[string]string{root: `"records": 6`, stopped: `"records": 5`} { // one was admitted
+		if out := runLace(t, 0, "verify", r, "--json"); !strings.Contains(out, want) {
+			t.Errorf("the run on %s did not end: %s", r, out)
+		}
+	}
+}
+
+// flipLastByte damages the data of the last record.
+func flipLastByte(t *testing.T, root string) {
+	t.Helper()
+	log, err := os.ReadFile(filepath.Join(root, "record-log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, err := rowlog.Decode(log[len(log)-rowlog.RowLen:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	arena, err := os.OpenFile(filepath.Join(root, "records"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 1)
+	_, err = arena.ReadAt(b, int64(row.End())-1)
+	if err == nil {
+		_, err = arena.WriteAt([]byte{b[0] ^ 1}, int64(row.End())-1)
+	}
+	if err = errors.Join(err, arena.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
