@@ -32,12 +32,12 @@ type historyFacts struct {
 // profile: its exports are byte-identical.
 func TestHistoryOnEveryProfile(t *testing.T) {
 	if !lmdb.Built {
-		t.Skip("SKIPPED: this build has the native profile alone")
+		t.Skip("SKIPPED: built without cgo, which LMDB needs: one profile has no other to be compared with")
 	}
 	for _, app := range []string{"bbolt", "restic"} {
 		t.Run(app, func(t *testing.T) {
 			if app == "restic" && os.Getenv("LACE_TEST_LONG") == "" {
-				t.Skip("LACE_TEST_LONG is not set: skipping the restic history")
+				t.Skip("SKIPPED: takes a minute; of the long form, make history-profiles")
 			}
 			var want historyFacts
 			for i, p := range []profile.Profile{native.Profile{}, lmdb.Profile{}} {
