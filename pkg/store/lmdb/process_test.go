@@ -28,7 +28,7 @@ const otherVariable = "LACE_LMDB_OTHER"
 // with each line of its input.
 func TestOtherProcess(t *testing.T) {
 	if os.Getenv(otherVariable) == "" {
-		t.Skip("SKIPPED: does something only in the processes that TestProcessesShareARoot and others start, which set "+otherVariable)
+		t.Skip("SKIPPED: does something only in the processes that TestProcessesShareARoot and others start, which set " + otherVariable)
 	}
 	var what, dir string
 	var from, to int
