@@ -194,7 +194,7 @@ func recordsBytes(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	end := x.Table.End()
+	end := x.Table().End()
 	if err := x.Close(); err != nil {
 		return "", err
 	}

@@ -24,6 +24,66 @@ type Writer struct {
 	buf      []byte
 }
 
+// Batch is what an admission adds, and what it answers.
+type Batch struct {
+	Outcomes []store.StoreOutcome
+	Rows     []rowlog.Row
+	sources  []store.NewRecord // of Rows
+}
+
+// Classify finds what the root or the batch itself has already, and gives
+// contiguous ids and ranges behind the position and the committed end to the
+// rest. lookup finds a record of the root by its hash; zero is none.
+func (w *Writer) Classify(pos store.Position, end uint64, lookup func(record.Hash) (store.RecordID, error), records []store.NewRecord) (Batch, error) {
+	b := Batch{Outcomes: make([]store.StoreOutcome, len(records))}
+	ids := make(map[record.Hash]store.RecordID)
+	for i, r := range records {
+		id, known := ids[r.Hash]
+		if !known {
+			var err error
+			if id, err = lookup(r.Hash); err != nil {
+				return Batch{}, err
+			}
+			known = id != 0
+		}
+		if known {
+			b.Outcomes[i] = store.StoreOutcome{ID: id, Duplicate: true}
+			continue
+		}
+		row := rowlog.Row{Hash: r.Hash, Offset: end, Len: r.Len}
+		if err := w.CheckNew(row, r, i); err != nil {
+			return Batch{}, err
+		}
+		id = store.RecordID(uint64(pos) + uint64(len(b.Rows)) + 1)
+		ids[r.Hash] = id
+		b.Outcomes[i] = store.StoreOutcome{ID: id}
+		b.Rows, b.sources = append(b.Rows, row), append(b.sources, r)
+		end = row.End()
+	}
+	return b, nil
+}
+
+// CopyAll copies the records of a batch. Nothing is durable yet, and nothing
+// names the bytes: after a failure they are residue.
+func (w *Writer) CopyAll(b Batch) error {
+	for i, row := range b.Rows {
+		if err := w.Copy(row, b.sources[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sync makes what was copied durable. Without it, a power cut could leave rows
+// that name bytes which never reached the disk. A store whose sync failed may
+// not be used any more.
+func (w *Writer) Sync() error {
+	if err := w.File.Sync(); err != nil {
+		return root.IOError("sync", w.Dir, filepath.Join(w.Dir, root.Records), err)
+	}
+	return nil
+}
+
 // CheckNew refuses the i-th input of an admission that is none, or that the
 // arena has no room for.
 func (w *Writer) CheckNew(row rowlog.Row, r store.NewRecord, i int) error {

@@ -8,8 +8,8 @@ import (
 	mdb "github.com/PowerDNS/lmdb-go/lmdb"
 
 	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/arena"
 	"github.com/lace-store/lace/pkg/store/record"
-	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
 	"github.com/lace-store/lace/pkg/store/vfs"
 )
@@ -29,15 +29,15 @@ func (s *Store) admit(op store.StoreRecords) (store.Result, error) {
 		if err != nil {
 			return err
 		}
-		outcomes, rows, sources, err := s.classify(before, op.Records)
+		batch, err := s.writer.Classify(before.pos, before.end, before.lookup, op.Records)
 		if err != nil {
 			return err
 		}
-		result = store.StoredResult{Outcomes: outcomes, Position: before.pos + store.Position(len(rows))}
-		if err := s.writeRecords(rows, sources); err != nil {
+		result = store.StoredResult{Outcomes: batch.Outcomes, Position: before.pos + store.Position(len(batch.Rows))}
+		if err := s.writeRecords(batch); err != nil {
 			return err
 		}
-		return s.insert(txn, before.pos, rows)
+		return s.insert(txn, before.pos, batch.Rows)
 	})
 	if err != nil {
 		return nil, s.settle(err, began)
@@ -56,55 +56,17 @@ func (s *Store) settle(err error, began bool) error {
 	return err
 }
 
-// classify finds what the root or the batch itself has already, and gives
-// contiguous ids and ranges to the rest. sources are the records of rows.
-func (s *Store) classify(before snapshot, records []store.NewRecord) ([]store.StoreOutcome, []rowlog.Row, []store.NewRecord, error) {
-	outcomes := make([]store.StoreOutcome, len(records))
-	batch := make(map[record.Hash]store.RecordID)
-	var rows []rowlog.Row
-	var sources []store.NewRecord
-	end := before.end
-	for i, r := range records {
-		id, known := batch[r.Hash]
-		if !known {
-			var err error
-			if id, err = before.lookup(r.Hash); err != nil {
-				return nil, nil, nil, err
-			}
-			known = id != 0
-		}
-		if known {
-			outcomes[i] = store.StoreOutcome{ID: id, Duplicate: true}
-			continue
-		}
-		row := rowlog.Row{Hash: r.Hash, Offset: end, Len: r.Len}
-		if err := s.writer.CheckNew(row, r, i); err != nil {
-			return nil, nil, nil, err
-		}
-		id = store.RecordID(uint64(before.pos) + uint64(len(rows)) + 1)
-		batch[r.Hash] = id
-		outcomes[i] = store.StoreOutcome{ID: id}
-		rows, sources = append(rows, row), append(sources, r)
-		end = row.End()
-	}
-	return outcomes, rows, sources, nil
-}
-
-// writeRecords writes the records at the committed end and syncs the arena
-// once. Nothing names these bytes yet: after a failure they are residue.
-func (s *Store) writeRecords(rows []rowlog.Row, sources []store.NewRecord) error {
-	if len(rows) == 0 {
+// writeRecords writes the records of a batch at the committed end and syncs the
+// arena once. Nothing names these bytes yet: after a failure they are residue.
+func (s *Store) writeRecords(batch arena.Batch) error {
+	if len(batch.Rows) == 0 {
 		return nil
 	}
-	for i, row := range rows {
-		if err := s.writer.Copy(row, sources[i]); err != nil {
-			return err
-		}
+	if err := s.writer.CopyAll(batch); err != nil {
+		return err
 	}
-	// Without this, a power cut could leave rows that name bytes which never
-	// reached the disk.
-	if err := s.arena.Sync(); err != nil {
-		return s.refuse(root.IOError("sync", s.dir, s.path(root.Records), err))
+	if err := s.writer.Sync(); err != nil {
+		return s.refuse(err)
 	}
 	return nil
 }

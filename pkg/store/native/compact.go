@@ -3,13 +3,13 @@ package native
 import (
 	"context"
 	"errors"
-	"io"
 	"iter"
 
 	"github.com/lace-store/lace/pkg/compact"
 	"github.com/lace-store/lace/pkg/mmap"
 	"github.com/lace-store/lace/pkg/store/arena"
 	"github.com/lace-store/lace/pkg/store/kept"
+	"github.com/lace-store/lace/pkg/store/logfile"
 	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
@@ -45,7 +45,7 @@ func Compact(ctx context.Context, dir string, opts CompactOptions, choose Choose
 		}
 		return withArena(own, opts.Open.FS, func(p *physical) (compact.Report, error) {
 			// Nothing refuses any more what an opening does at once.
-			if err := own.repairLog(repair); err != nil {
+			if err := repair.ApplyTo(own.fs, own.dir); err != nil {
 				return compact.Report{}, err
 			}
 			if err := own.clean(); err != nil {
@@ -110,7 +110,7 @@ func clearLeftovers(ctx context.Context, own *Ownership, found compact.Files) er
 	if err != nil {
 		return root.IOError("open", own.dir, own.path(root.Records), err)
 	}
-	if err := errors.Join(checkGlyphs(ctx, records, own.dir, table), records.Close()); err != nil {
+	if err := errors.Join(logfile.CheckGlyphs(ctx, records, own.dir, table), records.Close()); err != nil {
 		return err
 	}
 	return compact.ClearLeftovers(own.fs, own.dir, found)
@@ -119,17 +119,17 @@ func clearLeftovers(ctx context.Context, own *Ownership, found compact.Files) er
 // sweepOwned lets choose decide over a store under the held ownership, and
 // plans. The store, its mapping and every record of it are gone afterwards. The
 // root is as it was: what its log needs first is returned.
-func sweepOwned(ctx context.Context, own *Ownership, opts CompactOptions, choose Choose) (*compact.Plan, logRepair, error) {
+func sweepOwned(ctx context.Context, own *Ownership, opts CompactOptions, choose Choose) (*compact.Plan, logfile.Repair, error) {
 	open := opts.Open
 	open.NoPublish = true
 	s, err := openPostponed(ctx, own, open)
 	if err != nil {
-		return nil, logRepair{}, err
+		return nil, logfile.Repair{}, err
 	}
 	table, repair, released := s.table, s.repair, s.MappingReleased()
 	var set *kept.Set
 	if !opts.DiscardUnlisted {
-		err = arena.RefuseUnlisted(s.arena, s.dir, root.RecordLog, s.table.End(), s.capacity)
+		err = arena.RefuseUnlisted(s.files.Arena, s.dir, root.RecordLog, s.table.End(), s.files.ArenaSize)
 	}
 	if err == nil {
 		err = mmap.Guard(func() error {
@@ -139,11 +139,11 @@ func sweepOwned(ctx context.Context, own *Ownership, opts CompactOptions, choose
 		})
 	}
 	if err = errors.Join(err, s.Close()); err != nil {
-		return nil, logRepair{}, err
+		return nil, logfile.Repair{}, err
 	}
 	s = nil
 	if err := arena.AwaitRelease(own.dir, released); err != nil {
-		return nil, logRepair{}, err
+		return nil, logfile.Repair{}, err
 	}
 	journal := opts.JournalSize
 	if journal == 0 {
@@ -151,11 +151,11 @@ func sweepOwned(ctx context.Context, own *Ownership, opts CompactOptions, choose
 	}
 	plan, err := compact.NewPlan(table, set, journal)
 	if err != nil {
-		return nil, logRepair{}, err
+		return nil, logfile.Repair{}, err
 	}
 	if opts.Approve != nil {
 		if err := opts.Approve(plan); err != nil {
-			return nil, logRepair{}, err
+			return nil, logfile.Repair{}, err
 		}
 	}
 	return plan, repair, nil
@@ -185,7 +185,7 @@ func (o *Ownership) structure() (table *rowlog.Table, torn uint64, err error) {
 	if err != nil {
 		return nil, 0, root.IOError("open", o.dir, o.path(root.RecordLog), err)
 	}
-	table, torn, err = loadTable(log, o.dir, uint64(info.Size))
+	table, torn, err = logfile.Load(log, o.dir, uint64(info.Size))
 	return table, torn, errors.Join(err, log.Close())
 }
 
@@ -202,35 +202,9 @@ func (p *physical) Dir() string     { return p.own.dir }
 func (p *physical) Arena() vfs.File { return p.File }
 
 // RemoveIndexes implements compact.Profile.
-func (p *physical) RemoveIndexes() error {
-	path := p.own.path(root.Indexes)
-	if err := vfs.RemoveTree(p.own.fs, path); err != nil {
-		return root.Resumable(root.IOError("remove", p.own.dir, path, err), p.own.dir)
-	}
-	// Without this, a power cut could bring lists back that name old ids.
-	if err := p.own.fs.SyncDir(p.own.dir); err != nil {
-		return root.Resumable(root.IOError("sync directory", p.own.dir, p.own.dir, err), p.own.dir)
-	}
-	return nil
-}
+func (p *physical) RemoveIndexes() error { return logfile.RemoveIndexes(p.own.fs, p.own.dir) }
 
 // Publish implements compact.Profile: record-log is replaced as a whole.
 func (p *physical) Publish(rows iter.Seq2[rowlog.Row, error]) error {
-	buf := make([]byte, 0, rowlog.RowLen)
-	err := vfs.Replace(p.own.fs, p.own.dir, root.RecordLog, func(w io.Writer) error {
-		for row, err := range rows {
-			if err != nil {
-				return err
-			}
-			buf = row.AppendTo(buf[:0])
-			if _, err := w.Write(buf); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return root.Resumable(root.IOError("replace", p.own.dir, p.own.path(root.RecordLog), err), p.own.dir)
-	}
-	return nil
+	return logfile.Publish(p.own.fs, p.own.dir, rows)
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"strings"
 
 	"github.com/lace-store/lace/pkg/store/arena"
 	"github.com/lace-store/lace/pkg/store/bootstrap"
+	"github.com/lace-store/lace/pkg/store/logfile"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/vfs"
 )
@@ -63,7 +63,10 @@ func openStore(ctx context.Context, opts Options, s *Store) (*Store, error) {
 			return nil, errors.Join(err, s.closeFiles())
 		}
 	}
-	s.writer = arena.Writer{Dir: s.dir, File: s.arena, Capacity: s.capacity}
+	s.admitter = logfile.Admitter{
+		Files: s.files, Table: s.table,
+		Writer: arena.Writer{Dir: s.dir, File: s.files.Arena, Capacity: s.files.ArenaSize},
+	}
 	s.openIndex(opts)
 	return s, nil
 }
@@ -92,23 +95,13 @@ func (o *Ownership) requireTruth() error {
 	return nil
 }
 
-func (s *Store) openFiles() error {
+func (s *Store) openFiles() (err error) {
 	mode := vfs.ReadWrite
 	if s.readOnly {
 		mode = vfs.ReadOnly
 	}
-	for _, o := range []struct {
-		name string
-		file *vfs.File
-	}{{root.RecordLog, &s.log}, {root.Records, &s.arena}} {
-		path := filepath.Join(s.dir, o.name)
-		f, err := s.fs.OpenFile(path, mode)
-		if err != nil {
-			return root.IOError("open", s.dir, path, err)
-		}
-		*o.file = f
-	}
-	return nil
+	s.files, err = logfile.Open(s.fs, s.dir, mode)
+	return err
 }
 
 // mapArena maps the whole arena; the mapping owns a shared arena-lock. A
@@ -122,7 +115,7 @@ func (s *Store) mapArena() error {
 	if lock == nil {
 		lock, s.own.held = s.own.held, nil
 	}
-	m, err := s.arena.Map(int64(s.capacity), lock)
+	m, err := s.files.Arena.Map(int64(s.files.ArenaSize), lock)
 	if err != nil {
 		return errors.Join(root.IOError("map", s.dir, s.path(root.Records), err), lock.Close())
 	}
@@ -132,22 +125,6 @@ func (s *Store) mapArena() error {
 
 // clean removes what earlier openings left: staged records that were never
 // admitted, and index generations of other projections (seed 002).
-func (o *Ownership) clean() error {
-	entries, err := o.fs.ReadDir(o.dir)
-	if err != nil {
-		return root.IOError("read directory", o.dir, o.dir, err)
-	}
-	for _, e := range entries {
-		stale := strings.HasPrefix(e.Name, root.IndexStart) && e.Name != root.Indexes
-		if !stale && e.Name != root.Staging {
-			continue
-		}
-		path := filepath.Join(o.dir, e.Name)
-		if err := vfs.RemoveTree(o.fs, path); err != nil {
-			return root.IOError("remove", o.dir, path, err)
-		}
-	}
-	return nil
-}
+func (o *Ownership) clean() error { return logfile.Clean(o.fs, o.dir, root.Staging) }
 
 func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }

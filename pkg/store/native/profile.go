@@ -6,8 +6,6 @@ import (
 	"github.com/lace-store/lace/pkg/compact"
 	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/root"
-	"github.com/lace-store/lace/pkg/store/rowlog"
-	"github.com/lace-store/lace/pkg/store/verify"
 )
 
 // Profile offers this package as one of the profiles of a build.
@@ -42,7 +40,7 @@ func (Profile) Examine(ctx context.Context, dir string, opts Options) (profile.E
 	if err != nil {
 		return nil, err
 	}
-	return examined{x}, nil
+	return x, nil
 }
 
 // Compact implements profile.Profile.
@@ -53,16 +51,4 @@ func (Profile) Compact(ctx context.Context, dir string, opts CompactOptions, cho
 // Resume implements profile.Profile.
 func (Profile) Resume(ctx context.Context, dir string, opts CompactOptions) (compact.Report, error) {
 	return Resume(ctx, dir, opts)
-}
-
-// examined is an Examination as profile.Examination sees it.
-type examined struct{ *Examination }
-
-func (x examined) Table() *rowlog.Table { return x.Examination.Table }
-func (x examined) TornBytes() uint64    { return x.Examination.TornBytes }
-func (x examined) Damage() error        { return x.Examination.Damage }
-func (x examined) ArenaProblem() error  { return x.CapacityProblem }
-func (x examined) Files() compact.Files { return x.Examination.Files }
-func (x examined) Input() verify.Input {
-	return verify.Input{Log: x.Log, LogSize: x.LogSize, Arena: x.Arena, Capacity: x.Capacity}
 }

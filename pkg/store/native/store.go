@@ -4,13 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/lace-store/lace/pkg/mmap"
 	"github.com/lace-store/lace/pkg/store"
-	"github.com/lace-store/lace/pkg/store/arena"
 	"github.com/lace-store/lace/pkg/store/index"
 	"github.com/lace-store/lace/pkg/store/index/listdir"
+	"github.com/lace-store/lace/pkg/store/logfile"
 	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
@@ -25,22 +24,19 @@ type Store struct {
 	fs             vfs.FS
 	dir            string
 	readOnly       bool
-	capacity       uint64
 	tornBytes      uint64
-	postponed      bool      // nothing in the root changes by the opening
-	repair         logRepair // of a writer; done, unless it is postponed
+	postponed      bool           // nothing in the root changes by the opening
+	repair         logfile.Repair // of a writer; done, unless it is postponed
 
-	log     vfs.File
-	arena   vfs.File
-	mapping vfs.Mapping
-	table   *rowlog.Table
+	files    *logfile.Files
+	mapping  vfs.Mapping
+	table    *rowlog.Table
+	admitter logfile.Admitter
 
-	reader  *index.Reader
-	lists   *index.Cache
-	writer  arena.Writer
-	stage   stageDir
-	refusal error // why the store may not be used any more
-	closed  bool
+	reader *index.Reader
+	lists  *index.Cache
+	stage  stageDir
+	closed bool
 }
 
 var (
@@ -56,7 +52,7 @@ const PositionMayAdvanceExternally = false
 func (s *Store) Dir() string { return s.dir }
 
 // Capacity returns the length of the arena in bytes.
-func (s *Store) Capacity() uint64 { return s.capacity }
+func (s *Store) Capacity() uint64 { return s.files.ArenaSize }
 
 // Table returns the committed rows. They may be read, not changed.
 func (s *Store) Table() *rowlog.Table { return s.table }
@@ -107,11 +103,14 @@ func (s *Store) Execute(op store.Op) (store.Result, error) {
 	if s.closed {
 		return nil, &store.Error{Kind: store.Integration, Doing: "execute", Root: s.dir, Found: fmt.Sprintf("operation %T on a closed store", op)}
 	}
-	if s.refusal != nil {
-		return nil, s.refusalError()
+	if err := s.admitter.Refusal(); err != nil {
+		return nil, err
 	}
 	if admit, ok := op.(store.StoreRecords); ok {
-		return s.admit(admit)
+		if s.readOnly {
+			return nil, &store.Error{Kind: store.Integration, Doing: "admit", Root: s.dir, Found: "a read-only opening"}
+		}
+		return s.admitter.Admit(admit)
 	}
 	return s.read(op)
 }
@@ -126,7 +125,7 @@ func (s *Store) read(op store.Op) (result store.Result, err error) {
 	})
 	var fault *mmap.FaultError
 	if errors.As(err, &fault) {
-		return nil, s.refuse(root.IOError("read", s.dir, s.path(root.Records), err))
+		return nil, s.admitter.Refuse(root.IOError("read", s.dir, s.path(root.Records), err))
 	}
 	if err != nil {
 		return nil, err
@@ -174,20 +173,10 @@ func (s *Store) closeFiles() error {
 	if s.mapping != nil {
 		s.mapping.Release()
 	}
-	var err error
-	for _, f := range []struct {
-		name string
-		file vfs.File
-	}{{root.RecordLog, s.log}, {root.Records, s.arena}} {
-		if f.file == nil {
-			continue
-		}
-		if e := f.file.Close(); e != nil {
-			err = errors.Join(err, root.IOError("close", s.dir, filepath.Join(s.dir, f.name), e))
-		}
+	if s.files == nil {
+		return nil
 	}
-	s.log, s.arena = nil, nil
-	return err
+	return s.files.Close()
 }
 
 // CandidatesVisited counts the residual candidates of all searches so far.
@@ -195,4 +184,4 @@ func (s *Store) CandidatesVisited() uint64 { return s.reader.CandidatesVisited()
 
 // Arena reads records positionally. It is for maintenance, which reads in
 // offset order and must not fault on a mapping.
-func (s *Store) Arena() io.ReaderAt { return s.arena }
+func (s *Store) Arena() io.ReaderAt { return s.files.Arena }
