@@ -9,13 +9,16 @@ import (
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/lmdb"
 	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/store/node"
 	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/root"
 )
 
 // profiles lists the physical profiles that this tool knows. The first is the
 // one of a new root. One that the build lacks refuses its roots itself.
-func profiles() []profile.Profile { return []profile.Profile{native.Profile{}, lmdb.Profile{}} }
+func profiles() []profile.Profile {
+	return []profile.Profile{native.Profile{}, lmdb.Profile{}, node.Profile{}}
+}
 
 // profileWord is the name of a profile in flags and documents.
 func profileWord(p profile.Profile) string { return strings.ToLower(p.Name()) }

@@ -16,9 +16,12 @@ import (
 	"github.com/lace-store/lace/pkg/compact"
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/kept"
+	"github.com/lace-store/lace/pkg/store/lmdb"
 	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/store/node"
 	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/record"
+	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
 	"github.com/lace-store/lace/pkg/store/vfs"
 	"github.com/lace-store/lace/pkg/store/vfs/osfs"
@@ -35,6 +38,9 @@ func fillRoot(dir string, capacity uint64, src gen.Source) error {
 
 // fillRootOf makes a root of a profile and admits every record of src.
 func fillRootOf(p profile.Profile, dir string, capacity uint64, src gen.Source) (err error) {
+	if p.Name() == root.Node {
+		capacity = 0 // its arena grows
+	}
 	s, err := p.Create(context.Background(), dir, profile.Options{FS: osfs.New(), Capacity: capacity, NoPublish: true})
 	if err != nil {
 		return err
@@ -116,8 +122,10 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 		return set, nil
 	}
 	events := 0
-	_, err := native.Compact(ctx, ts.MkAbs(args[0]), native.CompactOptions{
-		Open:        native.Options{FS: osfs.New()},
+	p, err := profileOf(ts.MkAbs(args[0]))
+	ts.Check(err)
+	_, err = p.Compact(ctx, ts.MkAbs(args[0]), profile.CompactOptions{
+		Open:        profile.Options{FS: osfs.New()},
 		JournalSize: 2048,
 		Run: compact.Options{Progress: func(p compact.Progress) {
 			if p.Phase == "move" {
@@ -130,6 +138,17 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if !errors.Is(err, store.Interrupted) {
 		ts.Fatalf("the compaction ended with %v, want it interrupted", err)
 	}
+}
+
+// profileOf is the profile of a root that is there.
+func profileOf(dir string) (profile.Profile, error) {
+	name, err := root.Detect(osfs.New(), dir)
+	for _, p := range []profile.Profile{native.Profile{}, lmdb.Profile{}, node.Profile{}} {
+		if p.Name() == name {
+			return p, nil
+		}
+	}
+	return nil, errors.Join(err, errors.New("no profile "+name))
 }
 
 // damage changes a root in one of the ways that a reader must notice:

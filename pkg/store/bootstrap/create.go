@@ -19,13 +19,9 @@ import (
 // directory that holds anything else is refused untouched. The returned file
 // holds the lock.
 func Create(ctx context.Context, dir, profileName string, opts profile.Options) (vfs.File, error) {
-	if err := makeDir(opts.FS, dir); err != nil {
-		return nil, err
-	}
-	path := filepath.Join(dir, root.Marker)
-	f, err := opts.FS.OpenFile(path, vfs.ReadWrite|vfs.Create)
+	f, path, err := createMarker(dir, opts)
 	if err != nil {
-		return nil, root.IOError("create", dir, path, err)
+		return nil, err
 	}
 	if err := lock(ctx, f, dir, path, opts); err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -34,6 +30,36 @@ func Create(ctx context.Context, dir, profileName string, opts profile.Options) 
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// Make is Create for a profile without a bootstrap lock: nothing stays open.
+// Programs that make one root at a time write the same bytes, and all but one
+// fail on the lifetime lock (seed 002).
+func Make(dir, profileName string, opts profile.Options) error {
+	f, path, err := createMarker(dir, opts)
+	if err != nil {
+		return err
+	}
+	err = complete(f, dir, path, profileName, opts.FS)
+	if errors.Is(err, store.NotRoot) {
+		// Another program may have completed it since, and gone on.
+		err = complete(f, dir, path, profileName, opts.FS)
+	}
+	if e := f.Close(); e != nil {
+		err = errors.Join(err, root.IOError("close", dir, path, e))
+	}
+	return err
+}
+
+func createMarker(dir string, opts profile.Options) (f vfs.File, path string, err error) {
+	path = filepath.Join(dir, root.Marker)
+	if err := makeDir(opts.FS, dir); err != nil {
+		return nil, path, err
+	}
+	if f, err = opts.FS.OpenFile(path, vfs.ReadWrite|vfs.Create); err != nil {
+		return nil, path, root.IOError("create", dir, path, err)
+	}
+	return f, path, nil
 }
 
 // complete accepts the marker, or finishes writing it.

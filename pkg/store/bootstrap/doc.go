@@ -5,5 +5,6 @@
 //
 // The bootstrap lock is tried for a bounded time. A native filesystem root
 // gives it up for its lifetime lock; an LMDB root holds it while its
-// environment is opened, and throughout a compaction.
+// environment is opened, and throughout a compaction. A Node root has none: its
+// marker is accepted and made without a lock.
 package bootstrap

@@ -16,8 +16,8 @@ import (
 // LockPoll is the time between two tries of a lock that is waited for.
 const LockPoll = 20 * time.Millisecond
 
-// tellAfter is how long a wait lasts before it is told.
-const tellAfter = time.Second / 2
+// TellAfter is how long a wait lasts before it is told.
+const TellAfter = time.Second / 2
 
 // wait is how long the bootstrap lock is tried before LockWait counts: openers
 // hold it for moments only.
@@ -34,7 +34,7 @@ func LockWithin(ctx context.Context, f vfs.File, mode vfs.LockMode, wait time.Du
 		if !errors.Is(err, vfs.ErrLocked) || !time.Now().Before(deadline) {
 			return err
 		}
-		if !told && waiting != nil && time.Since(begin) >= tellAfter {
+		if !told && waiting != nil && time.Since(begin) >= TellAfter {
 			waiting()
 			told = true
 		}

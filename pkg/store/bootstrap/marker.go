@@ -18,14 +18,9 @@ import (
 // returned file holds the lock. No other path of the root is touched before the
 // marker was accepted.
 func Open(ctx context.Context, dir, profileName string, opts profile.Options) (vfs.File, error) {
-	path := filepath.Join(dir, root.Marker)
-	mode := vfs.ReadWrite // a writer syncs the marker it accepted
-	if opts.ReadOnly {
-		mode = vfs.ReadOnly
-	}
-	f, err := opts.FS.OpenFile(path, mode)
+	f, path, err := openMarker(dir, opts)
 	if err != nil {
-		return nil, root.OpenError(opts.FS, dir, err)
+		return nil, err
 	}
 	if err := lock(ctx, f, dir, path, opts); err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -34,6 +29,31 @@ func Open(ctx context.Context, dir, profileName string, opts profile.Options) (v
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// Accept is Open for a profile without a bootstrap lock: nothing stays open.
+func Accept(dir, profileName string, opts profile.Options) error {
+	f, path, err := openMarker(dir, opts)
+	if err != nil {
+		return err
+	}
+	err = accept(f, dir, path, profileName, opts)
+	if e := f.Close(); e != nil {
+		err = errors.Join(err, root.IOError("close", dir, path, e))
+	}
+	return err
+}
+
+func openMarker(dir string, opts profile.Options) (f vfs.File, path string, err error) {
+	path = filepath.Join(dir, root.Marker)
+	mode := vfs.ReadWrite // a writer syncs the marker it accepted
+	if opts.ReadOnly {
+		mode = vfs.ReadOnly
+	}
+	if f, err = opts.FS.OpenFile(path, mode); err != nil {
+		return nil, path, root.OpenError(opts.FS, dir, err)
+	}
+	return f, path, nil
 }
 
 func lock(ctx context.Context, f vfs.File, dir, path string, opts profile.Options) error {
@@ -71,9 +91,15 @@ func syncMarker(f vfs.File, dir, path string, fsys vfs.FS) error {
 	return nil
 }
 
-// judge accepts the marker of the profile and names what any other one is.
+// judge accepts the marker of the profile and names what any other one is. got
+// has at most one byte more than the marker, and may be cut off there.
 func judge(got []byte, dir, path, profileName string) error {
 	found, err := root.Judge(got, dir)
+	if len(got) > len(root.MarkerOf(profileName)) {
+		if longer, ok := root.ProfileBeginning(got); ok {
+			found, err = longer, nil
+		}
+	}
 	if err == nil && found != profileName {
 		return &store.Error{
 			Kind: store.Unsupported, Doing: "open", Root: dir, Path: path,

@@ -31,8 +31,9 @@ type Config struct {
 	RequireTruth func() error
 	// CheckArena says why a length in bytes is none that an arena can have.
 	CheckArena func(size uint64) error
-	// Release gives the root back.
-	Release func() error
+	// Release gives the root back. It is told what came of the work on it, and
+	// returns that and what went wrong besides.
+	Release func(error) error
 }
 
 // Examination implements profile.Examination.
@@ -54,7 +55,7 @@ var _ profile.Examination = (*Examination)(nil)
 func Open(c Config) (*Examination, error) {
 	x := &Examination{config: c}
 	if err := x.open(); err != nil {
-		return nil, errors.Join(err, x.Close())
+		return nil, x.release(err)
 	}
 	return x, nil
 }
@@ -172,13 +173,14 @@ func (r *rows) Load(id store.RecordID) (store.Record, error) {
 }
 
 // Close implements profile.Examination.
-func (x *Examination) Close() error {
-	var err error
+func (x *Examination) Close() error { return x.release(nil) }
+
+func (x *Examination) release(err error) error {
 	if x.truth != nil {
-		err = x.truth.Close()
+		err = errors.Join(err, x.truth.Close())
 		x.truth = nil
 	}
-	return errors.Join(err, x.config.Release())
+	return x.config.Release(err)
 }
 
 func (x *Examination) path(name string) string { return filepath.Join(x.config.Dir, name) }

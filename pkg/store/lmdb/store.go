@@ -3,9 +3,7 @@
 package lmdb
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 
@@ -19,6 +17,7 @@ import (
 	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
+	"github.com/lace-store/lace/pkg/store/stage"
 	"github.com/lace-store/lace/pkg/store/vfs"
 )
 
@@ -227,31 +226,11 @@ func (s *Store) MappingReleased() <-chan struct{} { return s.mapping.Released() 
 // Stage implements profile.Store. The record is held in memory: a root that
 // other processes share has no directory for what is not admitted yet.
 func (s *Store) Stage(want record.Hash, length uint64, r io.Reader) (profile.Staged, error) {
-	if s.readOnly {
-		return nil, &store.Error{Kind: store.Integration, Doing: "stage", Root: s.dir, Found: "a read-only opening"}
+	if err := stage.Check(s.dir, s.readOnly, want, length); err != nil {
+		return nil, err
 	}
-	if length > record.MaxRecordLen {
-		return nil, &store.Error{
-			Kind: store.Integration, Doing: "stage", Root: s.dir, Hash: want,
-			Found: fmt.Sprintf("%d bytes", length), Want: fmt.Sprintf("at most the %d of the longest record", record.MaxRecordLen),
-		}
-	}
-	var body bytes.Buffer // it grows with what really comes
-	v := record.NewVerifier(want)
-	if n, err := io.CopyN(io.MultiWriter(&body, v), r, int64(length)); err != nil {
-		return nil, root.IOError("stage a record for", s.dir, s.dir, fmt.Errorf("after %d of %d bytes: %w", n, length, err))
-	}
-	if err := v.Check(); err != nil {
-		return nil, &store.Error{Kind: store.Integration, Doing: "stage", Root: s.dir, Hash: want, Err: err}
-	}
-	return staged{store.NewRecord{Hash: want, Len: length, Body: bytes.NewReader(body.Bytes())}}, nil
+	return stage.InMemory(s.dir, want, length, r)
 }
-
-// staged is a received record in memory.
-type staged struct{ record store.NewRecord }
-
-func (t staged) Record() store.NewRecord { return t.record }
-func (t staged) Release() error          { return nil }
 
 // Close releases the mapping, the arena and the environment. The mapping ends
 // when the last record over it is gone. Close is idempotent.

@@ -1,10 +1,12 @@
 package logfile
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 
 	"github.com/lace-store/lace/pkg/store/root"
+	"github.com/lace-store/lace/pkg/store/rowlog"
 	"github.com/lace-store/lace/pkg/store/vfs"
 )
 
@@ -59,3 +61,38 @@ func (f *Files) Close() error {
 }
 
 func (f *Files) path(name string) string { return filepath.Join(f.Dir, name) }
+
+// Rows loads the row table of the root dir, and looks at no record.
+func Rows(fsys vfs.FS, dir string) (*rowlog.Table, error) {
+	files, err := Open(fsys, dir, vfs.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	table, _, err := Load(files.Log, dir, files.ArenaSize)
+	return table, errors.Join(err, files.Close())
+}
+
+// CheckWhole checks the rows of the root dir and the glyph line of every
+// record, as an ordinary opening does. It changes nothing.
+func CheckWhole(ctx context.Context, fsys vfs.FS, dir string) error {
+	files, err := Open(fsys, dir, vfs.ReadOnly)
+	if err != nil {
+		return err
+	}
+	table, _, err := Load(files.Log, dir, files.ArenaSize)
+	if err == nil {
+		err = CheckGlyphs(ctx, files.Arena, dir, table)
+	}
+	return errors.Join(err, files.Close())
+}
+
+// CheckLog says of record-log in the root dir what the opening of a writer
+// would, and changes nothing. It looks at no record of a row that is there.
+func CheckLog(fsys vfs.FS, dir string) error {
+	files, err := Open(fsys, dir, vfs.ReadOnly)
+	if err != nil {
+		return err
+	}
+	_, _, _, err = files.load(false)
+	return errors.Join(err, files.Close())
+}

@@ -45,13 +45,6 @@ func (f *Files) Recover(ctx context.Context, readOnly bool) (Recovered, error) {
 	return found, nil
 }
 
-// Check says of record-log what the opening of a writer would, and changes
-// nothing. It does not look at records of rows that are there.
-func (f *Files) Check() error {
-	_, _, _, err := f.load(false)
-	return err
-}
-
 // distrustCache has the log read from the disk. When a sync of it failed and
 // its writer died before it could cut the rows off again, the cache goes on
 // showing rows that the disk does not have, and later syncs say nothing. The

@@ -34,18 +34,17 @@ func Compact(ctx context.Context, dir string, opts CompactOptions, choose Choose
 		if err := arena.Probe(own.fs, own.dir); err != nil {
 			return compact.Report{}, err
 		}
-		if found.Any() {
-			if err := clearLeftovers(ctx, own, found); err != nil {
-				return compact.Report{}, err
-			}
-		}
 		plan, repair, err := sweepOwned(ctx, own, opts, choose)
 		if err != nil {
 			return compact.Report{}, err
 		}
 		return withArena(own, opts.Open.FS, func(p *physical) (compact.Report, error) {
-			// Nothing refuses any more what an opening does at once.
+			// Nothing refuses any more what an opening does at once. The opening
+			// has shown that the root is whole, so that leftovers may go.
 			if err := repair.ApplyTo(own.fs, own.dir); err != nil {
+				return compact.Report{}, err
+			}
+			if err := compact.ClearLeftovers(own.fs, own.dir, found); err != nil {
 				return compact.Report{}, err
 			}
 			if err := own.clean(); err != nil {
@@ -91,7 +90,7 @@ func withOwnership(ctx context.Context, dir string, opts CompactOptions, f func(
 
 func resumeOwned(ctx context.Context, own *Ownership, found compact.Files, opts CompactOptions) (compact.Report, error) {
 	return withArena(own, opts.Open.FS, func(p *physical) (compact.Report, error) {
-		table, _, err := own.structure()
+		table, err := own.structure()
 		if err != nil {
 			return compact.Report{}, err
 		}
@@ -102,15 +101,13 @@ func resumeOwned(ctx context.Context, own *Ownership, found compact.Files, opts 
 // clearLeftovers removes files without a state, once the full check of an
 // ordinary opening has shown that the root is whole.
 func clearLeftovers(ctx context.Context, own *Ownership, found compact.Files) error {
-	table, _, err := own.structure()
-	if err != nil {
+	if err := own.requireTruth(); err != nil {
 		return err
 	}
-	records, err := own.fs.OpenFile(own.path(root.Records), vfs.ReadOnly)
-	if err != nil {
-		return root.IOError("open", own.dir, own.path(root.Records), err)
+	if err := arena.RequireCapacity(own.fs, own.dir); err != nil {
+		return err
 	}
-	if err := errors.Join(logfile.CheckGlyphs(ctx, records, own.dir, table), records.Close()); err != nil {
+	if err := logfile.CheckWhole(ctx, own.fs, own.dir); err != nil {
 		return err
 	}
 	return compact.ClearLeftovers(own.fs, own.dir, found)
@@ -170,23 +167,14 @@ func withArena(own *Ownership, fsys vfs.FS, f func(*physical) (compact.Report, e
 }
 
 // structure loads the row table without looking at the arena's bytes.
-func (o *Ownership) structure() (table *rowlog.Table, torn uint64, err error) {
+func (o *Ownership) structure() (*rowlog.Table, error) {
 	if err := o.requireTruth(); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if err := arena.RequireCapacity(o.fs, o.dir); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	info, err := o.fs.Stat(o.path(root.Records))
-	if err != nil {
-		return nil, 0, root.IOError("open", o.dir, o.path(root.Records), err)
-	}
-	log, err := o.fs.OpenFile(o.path(root.RecordLog), vfs.ReadOnly)
-	if err != nil {
-		return nil, 0, root.IOError("open", o.dir, o.path(root.RecordLog), err)
-	}
-	table, torn, err = logfile.Load(log, o.dir, uint64(info.Size))
-	return table, torn, errors.Join(err, log.Close())
+	return logfile.Rows(o.fs, o.dir)
 }
 
 // physical is what a compaction needs of a native root.

@@ -26,6 +26,7 @@ func ExamineDamaged(ctx context.Context, dir string, opts Options) (*examine.Exa
 		return nil, err
 	}
 	return examine.Open(examine.Config{
-		FS: own.fs, Dir: dir, RequireTruth: own.requireTruth, CheckArena: arena.CheckCapacity, Release: own.Release,
+		FS: own.fs, Dir: dir, RequireTruth: own.requireTruth, CheckArena: arena.CheckCapacity,
+		Release: func(err error) error { return errors.Join(err, own.Release()) },
 	})
 }

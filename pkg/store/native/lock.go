@@ -70,5 +70,3 @@ func (o *Ownership) Release() error {
 	}
 	return nil
 }
-
-func (o *Ownership) path(name string) string { return filepath.Join(o.dir, name) }

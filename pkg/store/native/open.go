@@ -35,15 +35,18 @@ func openOwned(ctx context.Context, own *Ownership, opts Options) (*Store, error
 }
 
 // openPostponed is openOwned for a run that may still be refused: it leaves the
-// torn row, the lost rows and the leavings of earlier openings as they are.
+// torn row, the lost rows and the leavings of earlier openings and of a
+// compaction without a state as they are.
 func openPostponed(ctx context.Context, own *Ownership, opts Options) (*Store, error) {
 	return openStore(ctx, opts, &Store{own: own, fs: own.fs, dir: own.dir, readOnly: own.readOnly, postponed: true})
 }
 
 func openStore(ctx context.Context, opts Options, s *Store) (*Store, error) {
 	own := s.own
-	if err := bootstrap.RefuseCompactionFiles(own.fs, own.dir); err != nil {
-		return nil, err
+	if !s.postponed {
+		if err := bootstrap.RefuseCompactionFiles(own.fs, own.dir); err != nil {
+			return nil, err
+		}
 	}
 	if err := own.requireTruth(); err != nil {
 		return nil, err

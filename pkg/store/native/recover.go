@@ -2,11 +2,9 @@ package native
 
 import (
 	"context"
-	"errors"
 
 	"github.com/lace-store/lace/pkg/store/arena"
 	"github.com/lace-store/lace/pkg/store/logfile"
-	"github.com/lace-store/lace/pkg/store/vfs"
 )
 
 // recover loads and checks the log and the glyph line of every record; only
@@ -38,9 +36,5 @@ func (o *Ownership) checkLog() error {
 	if err := arena.RequireCapacity(o.fs, o.dir); err != nil {
 		return err
 	}
-	files, err := logfile.Open(o.fs, o.dir, vfs.ReadOnly)
-	if err != nil {
-		return err
-	}
-	return errors.Join(files.Check(), files.Close())
+	return logfile.CheckLog(o.fs, o.dir)
 }

@@ -2,7 +2,6 @@ package native
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/store/root"
+	"github.com/lace-store/lace/pkg/store/stage"
 	"github.com/lace-store/lace/pkg/store/vfs"
 )
 
@@ -34,14 +34,8 @@ type Staged struct {
 // typed hash on the way, and syncs the file. The caller releases the result
 // once the record is stored or given up.
 func (s *Store) Stage(want record.Hash, length uint64, r io.Reader) (profile.Staged, error) {
-	if s.readOnly {
-		return nil, &store.Error{Kind: store.Integration, Doing: "stage", Root: s.dir, Found: "a read-only opening"}
-	}
-	if length > record.MaxRecordLen {
-		return nil, &store.Error{
-			Kind: store.Integration, Doing: "stage", Root: s.dir, Hash: want,
-			Found: fmt.Sprintf("%d bytes", length), Want: fmt.Sprintf("at most the %d of the longest record", record.MaxRecordLen),
-		}
+	if err := stage.Check(s.dir, s.readOnly, want, length); err != nil {
+		return nil, err
 	}
 	if err := s.makeStage(); err != nil {
 		return nil, err
@@ -60,14 +54,8 @@ func (s *Store) Stage(want record.Hash, length uint64, r io.Reader) (profile.Sta
 }
 
 func (t *Staged) receive(r io.Reader) error {
-	v := record.NewVerifier(t.Hash)
-	w := io.MultiWriter(io.NewOffsetWriter(t.file, 0), v)
-	n, err := io.CopyN(w, r, int64(t.Len))
-	if err != nil {
-		return root.IOError("stage", t.store.dir, t.path, fmt.Errorf("after %d of %d bytes: %w", n, t.Len, err))
-	}
-	if err := v.Check(); err != nil {
-		return &store.Error{Kind: store.Integration, Doing: "stage", Root: t.store.dir, Hash: t.Hash, Err: err}
+	if err := stage.Receive(t.store.dir, t.path, io.NewOffsetWriter(t.file, 0), t.Hash, t.Len, r); err != nil {
+		return err
 	}
 	if err := t.file.Sync(); err != nil {
 		return root.IOError("sync", t.store.dir, t.path, err)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/lace-store/lace/pkg/store"
@@ -91,16 +92,37 @@ func Judge(marker []byte, dir string) (profile string, err error) {
 	}
 	// A power cut may leave the size of a file without its bytes.
 	written := strings.TrimRight(string(marker), "\x00")
-	for known := range markers() {
+	var begun []string
+	for known, profile := range markers() {
 		if len(marker) <= len(known) && strings.HasPrefix(known, written) {
-			e := notRoot(dir, fmt.Sprintf("an unfinished marker of %d bytes: making this root was interrupted", len(marker)), nil)
-			if strings.HasPrefix(NativeMarker, written) {
-				e.Hint = "lace admit " + dir + " --create finishes making it"
-			}
-			return "", e
+			begun = append(begun, profile)
 		}
 	}
+	if len(begun) > 0 {
+		e := notRoot(dir, fmt.Sprintf("an unfinished marker of %d bytes: making this root was interrupted", len(marker)), nil)
+		e.Hint = finishing(dir, begun)
+		return "", e
+	}
 	return "", notRoot(dir, fmt.Sprintf("a foreign marker %q", strings.TrimSuffix(string(marker), "\n")), nil)
+}
+
+// finishing says how to finish the root that one of the profiles has begun to
+// make. Those of browsers are made there alone.
+func finishing(dir string, begun []string) string {
+	var flags []string
+	for _, profile := range []string{Native, LMDB, Node} {
+		if slices.Contains(begun, profile) {
+			flags = append(flags, "--profile "+strings.ToLower(profile))
+		}
+	}
+	hint := "lace admit " + dir + " --create "
+	switch {
+	case len(flags) == 0:
+		return ""
+	case len(flags) == 1:
+		return hint + flags[0] + " finishes making it"
+	}
+	return hint + "finishes making it, with the one of " + strings.Join(flags, ", ") + " that it was to have"
 }
 
 func notRoot(dir, found string, err error) *store.Error {

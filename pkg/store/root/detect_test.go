@@ -69,6 +69,25 @@ func TestDetectRefuses(t *testing.T) {
 	}
 }
 
+// An unfinished marker says how to finish the root, of every profile that could
+// have begun so and that is made here.
+func TestUnfinishedMarkerSaysHowToFinish(t *testing.T) {
+	for marker, want := range map[string]string{
+		"lace-node-":    "lace admit DIR --create --profile node finishes making it",
+		"lace-native-l": "lace admit DIR --create --profile lmdb finishes making it",
+		"lace-native-f": "lace admit DIR --create --profile native finishes making it",
+		"":              "lace admit DIR --create finishes making it, with the one of --profile native, --profile lmdb, --profile node that it was to have",
+		"lace-na":       "lace admit DIR --create finishes making it, with the one of --profile native, --profile lmdb that it was to have",
+		"lace-local":    "",
+	} {
+		_, err := Judge([]byte(marker), "DIR")
+		var e *store.Error
+		if !errors.As(err, &e) || e.Hint != want {
+			t.Errorf("%q: hint of %+v, want %q", marker, e, want)
+		}
+	}
+}
+
 func TestDetectOfWhatIsNoRoot(t *testing.T) {
 	empty, linked, nested := t.TempDir(), t.TempDir(), t.TempDir()
 	write(t, linked, "elsewhere", NativeMarker)

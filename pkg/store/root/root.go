@@ -3,7 +3,11 @@
 // but the marker, and locks and changes nothing.
 package root
 
-import "github.com/lace-store/lace/pkg/store/vfs"
+import (
+	"strings"
+
+	"github.com/lace-store/lace/pkg/store/vfs"
+)
 
 // Names of the entries of a root (seed 002).
 const (
@@ -49,5 +53,18 @@ func CompactionEntries() []string {
 // ProfileOf names the profile that has exactly this marker.
 func ProfileOf(marker []byte) (name string, ok bool) {
 	name, ok = markers()[string(marker)]
+	return name, ok
+}
+
+// ProfileBeginning names the only profile whose marker begins so.
+func ProfileBeginning(marker []byte) (name string, ok bool) {
+	for known, profile := range markers() {
+		if strings.HasPrefix(known, string(marker)) {
+			if ok {
+				return "", false
+			}
+			name, ok = profile, true
+		}
+	}
 	return name, ok
 }
