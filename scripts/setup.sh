@@ -1,8 +1,9 @@
 #!/bin/sh
 # Installs what the build and the tests need and the machine lacks: git, make
 # and a C compiler (for the race detector), as Debian packages. Go itself must
-# be there; go.mod says which version. The tools of the crash ladder are
-# installed where that is possible; elsewhere its rungs are skipped.
+# be there; go.mod says which version. The tools of the crash ladder, and Node.js
+# for the comparison with the JavaScript of scripts/node, are installed where that
+# is possible; elsewhere what needs them is skipped.
 set -eu
 
 if ! command -v go >/dev/null 2>&1; then
@@ -21,13 +22,14 @@ if [ -n "$missing" ]; then
 	# shellcheck disable=SC2086 # a list of package names
 	apt-get install -q -y --no-install-recommends $missing
 fi
-ladder=
-command -v mkfs.ext4 >/dev/null 2>&1 || ladder="$ladder e2fsprogs"
-command -v mkfs.xfs >/dev/null 2>&1 || ladder="$ladder xfsprogs"
-command -v mkfs.btrfs >/dev/null 2>&1 || ladder="$ladder btrfs-progs"
-if [ -n "$ladder" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+extra=
+command -v mkfs.ext4 >/dev/null 2>&1 || extra="$extra e2fsprogs"
+command -v mkfs.xfs >/dev/null 2>&1 || extra="$extra xfsprogs"
+command -v mkfs.btrfs >/dev/null 2>&1 || extra="$extra btrfs-progs"
+command -v node >/dev/null 2>&1 || extra="$extra nodejs"
+if [ -n "$extra" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
 	apt-get update -q
 	# shellcheck disable=SC2086 # a list of package names
-	apt-get install -q -y --no-install-recommends $ladder || [ "${CI:-}" != true ]
+	apt-get install -q -y --no-install-recommends $extra || [ "${CI:-}" != true ]
 fi
 go mod download

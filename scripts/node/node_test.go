@@ -19,16 +19,26 @@ import (
 	"github.com/lace-store/lace/scripts/mkroot/gen"
 )
 
+// nodePath finds Node.js. lace does not need it: its program here is something
+// to compare with. Where setup.sh has installed it, it must be there.
+func nodePath(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("node")
+	if err == nil {
+		return path
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatal("Node.js is not installed, though scripts/setup.sh installs it")
+	}
+	t.Skip("SKIPPED: Node.js is not installed, and nothing but this comparison needs it")
+	return ""
+}
+
 // run runs one command of lace-node.mjs.
 func run(t *testing.T, stdin []byte, args ...string) (stdout []byte, err error) {
 	t.Helper()
-	node, err := exec.LookPath("node")
-	if err != nil {
-		// lace does not need it: this program is something to compare with.
-		t.Skip("SKIPPED: Node.js is not installed, and nothing but this comparison needs it")
-	}
 	var errs bytes.Buffer
-	c := exec.Command(node, append([]string{"lace-node.mjs"}, args...)...)
+	c := exec.Command(nodePath(t), append([]string{"lace-node.mjs"}, args...)...)
 	c.Stdin, c.Stderr = bytes.NewReader(stdin), &errs
 	stdout, err = c.Output()
 	if err != nil {
@@ -85,17 +95,9 @@ func TestSameBytes(t *testing.T) {
 	if out := succeeds(t, nil, "export", dir); !bytes.Equal(out, stream) {
 		t.Errorf("exported %d bytes, want %d", len(out), len(stream))
 	}
-	for _, c := range []struct {
-		args []string
-		of   store.Constraint
-	}{
-		{[]string{"field-exact", ":Type", "S"}, store.Constraint{Shape: store.FieldExact, Name: ":Type", Value: "S"}},
-		{[]string{"field-presence", "By"}, store.Constraint{Shape: store.FieldPresence, Name: "By"}},
-		{[]string{"field-prefix", ":Length", "1"}, store.Constraint{Shape: store.FieldPrefix, Name: ":Length", Value: "1"}},
-		{[]string{"record-link-target", records[0].Hash.String()}, store.Constraint{Shape: store.LinkTarget, Value: records[0].Hash.String()}},
-	} {
-		succeeds(t, nil, append([]string{"find", dir}, c.args...)...)
-		sameList(t, dir, records, c.of)
+	for _, k := range keys(records) {
+		succeeds(t, nil, append([]string{"find", dir}, k.args...)...)
+		sameList(t, dir, records, k.of)
 	}
 }
 
