@@ -103,6 +103,12 @@ crash-ci:
 crash-long:
 	$(GO) run ./scripts/crash all -long $(if $(SEED),-seed $(SEED)) $(ARGS)
 
+# crash-outside tries the built binary on the disks of tools that are not ours,
+# from ../shared/reliability: a recorder of block writes and a failing disk.
+.PHONY: crash-outside
+crash-outside:
+	bash scripts/outside.sh
+
 # Releases: archives for every system, a Debian package of this one, and a check
 # that two builds of one commit are the same bytes. docs writes what commands
 # say of themselves.

@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"sync"
 )
 
@@ -46,22 +45,16 @@ func (r *recordings) of(key string) *recording {
 }
 
 func blocksTrials(g *rig) ([]trial, error) {
-	states, shapes := 100, []shape{smallShape()}
+	states, random := 100, 0
 	if g.long {
-		states = 500
-		random := rand.New(rand.NewPCG(g.seed, 0))
-		shapes = append(shapes, randomShape(random), randomShape(random))
+		states, random = 500, 2
 	}
 	if g.n > 0 {
 		states = g.n
 	}
-	var subjects []*subject
-	for _, s := range shapes {
-		x, err := newSubject(g, s)
-		if err != nil {
-			return nil, err
-		}
-		subjects = append(subjects, x)
+	subjects, err := newSubjects(g, random)
+	if err != nil {
+		return nil, err
 	}
 	kept := &recordings{all: map[string]*recording{}}
 	var trials []trial

@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,19 +39,16 @@ func injected() []unix.Errno {
 }
 
 func injectTrials(g *rig) ([]trial, error) {
-	shapes := []shape{smallShape()}
+	random := 0
 	if g.long {
-		random := rand.New(rand.NewPCG(g.seed, 0))
-		for range 20 {
-			shapes = append(shapes, randomShape(random))
-		}
+		random = 20
+	}
+	subjects, err := newSubjects(g, random)
+	if err != nil {
+		return nil, err
 	}
 	var trials []trial
-	for _, s := range shapes {
-		x, err := newSubject(g, s)
-		if err != nil {
-			return nil, err
-		}
+	for _, x := range subjects {
 		for _, c := range x.calls {
 			for _, errno := range injected() {
 				if errno != 0 || c.IsWrite() {

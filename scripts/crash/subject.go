@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -102,9 +103,33 @@ func newSubject(g *rig, s shape) (*subject, error) {
 		return nil, err
 	}
 	if bytes.Equal(x.old.log, x.new.log) {
-		return nil, fmt.Errorf("%s: the compaction changed nothing", s)
+		return nil, fmt.Errorf("%s: %w", s, errUnchanged)
 	}
 	return x, os.RemoveAll(root)
+}
+
+// errUnchanged is a shape without anything to remove.
+var errUnchanged = errors.New("the compaction changes nothing")
+
+// newSubjects makes the small subject and some random ones. A shape that has
+// nothing to remove is drawn again.
+func newSubjects(g *rig, random int) ([]*subject, error) {
+	small, err := newSubject(g, smallShape())
+	if err != nil {
+		return nil, err
+	}
+	all, draw := []*subject{small}, rand.New(rand.NewPCG(g.seed, 0))
+	for len(all) <= random {
+		x, err := newSubject(g, randomShape(draw))
+		if errors.Is(err, errUnchanged) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, x)
+	}
+	return all, nil
 }
 
 // compact is the command line of a compaction.

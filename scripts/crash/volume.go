@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -94,11 +95,36 @@ func mount(file, dir string) (*volume, error) {
 func (v *volume) mount() error {
 	var err error
 	for range 5 { // two at a time may want the same loop device
+		if err = v.detached(); err != nil {
+			return err
+		}
 		if err = command("mount", "-o", "loop", v.file, v.dir); err == nil {
 			return nil
 		}
+		time.Sleep(10 * time.Millisecond)
 	}
 	return err
+}
+
+// detached waits until no loop device has the disk. One that is still going
+// would be mounted again, with what it has cached of the disk before.
+func (v *volume) detached() error {
+	for range 500 {
+		backing, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
+		if err != nil {
+			return err
+		}
+		busy := false
+		for _, file := range backing {
+			name, err := os.ReadFile(file) // the device may go meanwhile
+			busy = busy || err == nil && strings.TrimSpace(string(name)) == v.file
+		}
+		if !busy {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return fmt.Errorf("a loop device does not give %s back", v.file)
 }
 
 // unmount waits a moment for who is busy: a process that another worker starts
