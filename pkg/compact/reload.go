@@ -10,8 +10,7 @@ import (
 	"github.com/lace-store/lace/pkg/store/rowlog"
 )
 
-// Reloader is a Profile whose rows are no file that can be replaced but a
-// database: its step D is a phase of its own, with a state that says so.
+// Reloader is a Profile whose rows are a database, with its posting lists: its step D is a phase of its own, with a state that says so.
 type Reloader interface {
 	Profile
 	// Reload makes the rows those of the plan, in batches that are committed

@@ -94,6 +94,9 @@ func Resume(ctx context.Context, p Profile, log rowlog.Rows, found Files, opts O
 }
 
 func (r *run) resume(ctx context.Context, log rowlog.Rows, found Files) error {
+	if err := requireRows(r.profile); err != nil {
+		return err
+	}
 	state, err := readStateOf(r.profile.FS(), r.profile.Dir(), log)
 	if err != nil {
 		return err

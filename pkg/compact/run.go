@@ -50,6 +50,9 @@ func Run(ctx context.Context, p Profile, plan *Plan, opts Options) (Report, erro
 }
 
 func (r *run) fresh(ctx context.Context, plan *Plan) error {
+	if err := requireRows(r.profile); err != nil {
+		return err
+	}
 	r.describe(plan)
 	if err := r.measureBefore(); err != nil {
 		return err
@@ -100,14 +103,21 @@ func (r *run) forward(ctx context.Context, rows *move.Plan, state format.State, 
 			return err
 		}
 	}
-	if p, ok := r.profile.(Reloader); ok { // D
-		if err := r.reload(ctx, p, rows, state.Phase == format.Reload, resumed); err != nil {
-			return err
-		}
-	} else if err := r.publish(rows); err != nil {
+	if err := r.replaceRows(ctx, rows, state.Phase == format.Reload, resumed); err != nil { // D
 		return err
 	}
 	return r.release() // E
+}
+
+// replaceRows is step D.
+func (r *run) replaceRows(ctx context.Context, rows *move.Plan, reloading, resumed bool) error {
+	switch p := r.profile.(type) {
+	case Reloader:
+		return r.reload(ctx, p, rows, reloading, resumed)
+	case Publisher:
+		return r.publish(p, rows)
+	}
+	return requireRows(r.profile)
 }
 
 func (r *run) move(ctx context.Context, cursor format.RowIndex, resumed bool) error {
@@ -147,21 +157,24 @@ func (r *run) begin() error {
 	if err := r.mover.WriteState(format.State{Phase: format.Move}); err != nil {
 		return err
 	}
-	return r.profile.RemoveIndexes()
+	if p, ok := r.profile.(Publisher); ok {
+		return p.RemoveIndexes()
+	}
+	return nil // the lists are databases, which step D empties
 }
 
-// publish is step D. The indexes are removed again, because a crash between
+// publish is step D of a Publisher. The indexes are removed again, because a crash between
 // the state and their first removal could have left lists that name old ids.
-func (r *run) publish(rows *move.Plan) error {
+func (r *run) publish(p Publisher, rows *move.Plan) error {
 	r.startPhase("publish")
-	if err := r.profile.RemoveIndexes(); err != nil {
+	if err := p.RemoveIndexes(); err != nil {
 		return err
 	}
 	total := uint64(rows.Rows())
-	err := r.profile.Publish(func(yield func(rowlog.Row, error) bool) {
+	err := p.Publish(func(yield func(rowlog.Row, error) bool) {
 		for i := range rows.Rows() {
-			p, err := rows.Row(i)
-			if !yield(rowlog.Row{Hash: p.Hash, Offset: p.OffsetNew, Len: p.Len}, err) || err != nil {
+			row, err := rows.Row(i)
+			if !yield(rowlog.Row{Hash: row.Hash, Offset: row.OffsetNew, Len: row.Len}, err) || err != nil {
 				return
 			}
 			if i%progressRows == 0 {

@@ -212,7 +212,7 @@ type plainRoot struct {
 	truncate bool
 }
 
-var _ compact.Profile = (*plainRoot)(nil)
+var _ compact.Publisher = (*plainRoot)(nil)
 
 func (r *plainRoot) FS() vfs.FS      { return r.fsys }
 func (r *plainRoot) Dir() string     { return r.dir }

@@ -36,16 +36,17 @@ func (p Profile) Compact(ctx context.Context, dir string, opts profile.CompactOp
 		if err := arena.Probe(c.fs, dir); err != nil {
 			return compact.Report{}, err
 		}
-		if c.found.Any() {
-			if err := c.clearLeftovers(ctx); err != nil {
-				return compact.Report{}, err
-			}
-		}
 		plan, err := c.sweep(ctx, choose)
 		if err != nil {
 			return compact.Report{}, err
 		}
 		return c.withArena(func(p *physical) (compact.Report, error) {
+			// Nothing refuses any more.
+			if c.found.Any() {
+				if err := c.clearLeftovers(ctx); err != nil {
+					return compact.Report{}, err
+				}
+			}
 			return compact.Run(ctx, p, plan, opts.Run)
 		})
 	})
@@ -53,7 +54,8 @@ func (p Profile) Compact(ctx context.Context, dir string, opts profile.CompactOp
 
 // Resume implements profile.Profile. On a root without an interrupted
 // compaction it clears leftovers away, if every row is there and has its glyph
-// line, and reports that there was nothing to do.
+// line, and reports that there was nothing to do; of a root without any it checks
+// the rows, but no record.
 func (p Profile) Resume(ctx context.Context, dir string, opts profile.CompactOptions) (compact.Report, error) {
 	return p.bootstrapped(ctx, dir, opts, func(c *compaction) (compact.Report, error) {
 		if c.found.State {
@@ -61,7 +63,7 @@ func (p Profile) Resume(ctx context.Context, dir string, opts profile.CompactOpt
 		}
 		report := compact.Report{Outcome: compact.NothingToDo}
 		if !c.found.Any() {
-			return report, p.requireTruth(c.fs, dir)
+			return report, c.checkRows()
 		}
 		return report, c.clearLeftovers(ctx)
 	})
@@ -100,7 +102,7 @@ func (p Profile) bootstrapped(ctx context.Context, dir string, opts profile.Comp
 // store, its environment, its mapping and every record of it are gone
 // afterwards.
 func (c *compaction) sweep(ctx context.Context, choose profile.Choose) (*compact.Plan, error) {
-	s, _, err := c.profile.openUnder(c.marker, c.dir, c.opts.Open)
+	s, _, err := c.profile.openUnder(c.marker, c.dir, c.opts.Open, true)
 	if err != nil {
 		return nil, err
 	}
@@ -188,6 +190,30 @@ func (c *compaction) resume(ctx context.Context) (compact.Report, error) {
 		}
 		return compact.Resume(ctx, p, rows, c.found, c.opts.Run)
 	})
+}
+
+// checkRows says of the rows what an ordinary opening relies on, and changes
+// nothing.
+func (c *compaction) checkRows() error {
+	if err := c.profile.requireTruth(c.fs, c.dir); err != nil {
+		return err
+	}
+	if err := arena.RequireCapacity(c.fs, c.dir); err != nil {
+		return err
+	}
+	info, err := c.fs.Stat(filepath.Join(c.dir, root.Records))
+	if err != nil {
+		return root.IOError("open", c.dir, filepath.Join(c.dir, root.Records), err)
+	}
+	e, err := openEnv(c.fs, c.dir, envRead, c.profile.hooks)
+	if err != nil {
+		return err
+	}
+	pos, err := e.position()
+	if err == nil {
+		_, err = e.table(pos, uint64(info.Size))
+	}
+	return errors.Join(err, e.close())
 }
 
 // clearLeftovers removes files without a state, once every row has shown that

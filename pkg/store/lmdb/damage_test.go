@@ -10,10 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lace-store/lace/pkg/compact"
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/kept"
 	"github.com/lace-store/lace/pkg/store/lmdb"
 	"github.com/lace-store/lace/pkg/store/profile"
+	"github.com/lace-store/lace/pkg/store/profiletest"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/storetest"
 	"github.com/lace-store/lace/pkg/store/vfs"
@@ -97,6 +99,32 @@ func TestRestartedReloadLooksBeforeItEmpties(t *testing.T) {
 		t.Errorf("the database has %d rows, want the 20 old ones", got)
 	}
 	must(t, x.Close())
+}
+
+// A compaction that is refused has changed nothing.
+func TestRefusedCompactionChangesNothing(t *testing.T) {
+	subject.Refused(t, map[string]func(*testing.T, vfs.FS, string){"leftovers": profiletest.Leftovers})
+}
+
+// A resume with nothing to finish says so of a sound root, and tells of a
+// damaged one.
+func TestResumeReportsDamage(t *testing.T) {
+	fsys, dir, s := newRoot(t, blobs(0, 5)...)
+	must(t, s.Close())
+	report, err := lmdb.Quick().Resume(t.Context(), dir, compactOptions(fsys))
+	if err != nil || report.Outcome != compact.NothingToDo {
+		t.Errorf("a sound root: %+v, %v", report, err)
+	}
+	b, err := lmdb.Quick().Open(t.Context(), dir, profile.Options{FS: fsys})
+	must(t, err)
+	must(t, errors.Join(lmdb.LoseRow(b.(*lmdb.Store), 3), b.Close()))
+	if _, err := lmdb.Quick().Resume(t.Context(), dir, compactOptions(fsys)); !errors.Is(err, store.CorruptStore) {
+		t.Errorf("a root that lost a row: %v", err)
+	}
+	must(t, os.Truncate(filepath.Join(dir, root.Records), 12345))
+	if _, err := lmdb.Quick().Resume(t.Context(), dir, compactOptions(fsys)); !errors.Is(err, store.CorruptStore) {
+		t.Errorf("an arena of no capacity: %v", err)
+	}
 }
 
 // A check finds what the databases lack and what they have too much.

@@ -121,11 +121,9 @@ func (x *examination) load() error {
 	if err != nil {
 		return err
 	}
-	log := virtualLog{x.env, x.rows.pos}
-	x.table, _, err = rowlog.Read(log, log.size(), x.capacity)
-	var bad *rowlog.RowError
-	if errors.As(err, &bad) {
-		x.damage, err = x.env.corrupt(rowName(rowlog.ID(bad.Index)), bad.Err.Error(), ""), nil
+	x.table, err = x.env.table(x.rows.pos, x.capacity)
+	if errors.Is(err, store.CorruptStore) {
+		x.damage, err = err, nil
 	}
 	if x.problem != nil {
 		x.damage = root.Corrupt(x.dir, filepath.Join(x.dir, root.Records), "length", x.problem.Error(), "")

@@ -30,7 +30,7 @@ func (p Profile) open(ctx context.Context, dir string, opts profile.Options) (*S
 // openAndUnlock opens the store and then gives the bootstrap lock up, unless
 // the mapping of a reader keeps it.
 func (p Profile) openAndUnlock(marker vfs.File, dir string, opts profile.Options) (*Store, error) {
-	s, keeps, err := p.openUnder(marker, dir, opts)
+	s, keeps, err := p.openUnder(marker, dir, opts, false)
 	if err != nil {
 		return nil, errors.Join(err, marker.Close())
 	}
@@ -45,10 +45,13 @@ func (p Profile) openAndUnlock(marker vfs.File, dir string, opts profile.Options
 
 // openUnder opens the store of a root whose bootstrap lock is held. keeps says
 // that the mapping owns the marker now: a reader that finds no arena-lock, and
-// may not make one, keeps compaction out with the bootstrap lock.
-func (p Profile) openUnder(marker vfs.File, dir string, opts profile.Options) (s *Store, keeps bool, err error) {
-	if err := bootstrap.RefuseCompactionFiles(opts.FS, dir); err != nil {
-		return nil, false, err
+// may not make one, keeps compaction out with the bootstrap lock. A compaction
+// that may still be refused tolerates leftovers of one without a state.
+func (p Profile) openUnder(marker vfs.File, dir string, opts profile.Options, leftovers bool) (s *Store, keeps bool, err error) {
+	if !leftovers {
+		if err := bootstrap.RefuseCompactionFiles(opts.FS, dir); err != nil {
+			return nil, false, err
+		}
 	}
 	if err := p.requireTruth(opts.FS, dir); err != nil {
 		return nil, false, err

@@ -35,15 +35,6 @@ func (p *physical) FS() vfs.FS      { return p.c.fs }
 func (p *physical) Dir() string     { return p.c.dir }
 func (p *physical) Arena() vfs.File { return p.File }
 
-// RemoveIndexes implements compact.Profile. Posting lists are databases, which
-// the reload empties.
-func (p *physical) RemoveIndexes() error { return nil }
-
-// Publish implements compact.Profile, for which a Reloader has Reload.
-func (p *physical) Publish(iter.Seq2[rowlog.Row, error]) error {
-	panic("lmdb: the rows of a database are reloaded, not published")
-}
-
 // ReloadNeed implements compact.Reloader. The pages that the first batch
 // empties can be used again from the second one on, so that data.mdb grows by
 // what the first batch writes: its share of what the databases take now, and as

@@ -97,6 +97,18 @@ func (l virtualLog) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
+// table reads the rows through a position and checks each by itself and against
+// those before it. With a CorruptStore error it has the rows before the bad one.
+func (e *env) table(pos store.Position, capacity uint64) (*rowlog.Table, error) {
+	log := virtualLog{e, pos}
+	table, _, err := rowlog.Read(log, log.size(), capacity)
+	var bad *rowlog.RowError
+	if errors.As(err, &bad) {
+		err = e.corrupt(rowName(rowlog.ID(bad.Index)), bad.Err.Error(), "")
+	}
+	return table, err
+}
+
 // committedRows is the rows of a root at one position. They are immutable, so
 // that each reading of them opens a transaction of its own, and between
 // readings not even the environment has to be open.

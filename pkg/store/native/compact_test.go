@@ -36,7 +36,7 @@ func newCompactable(t *testing.T) compactable {
 	}
 	c := compactable{dir: filepath.Join(t.TempDir(), "root"), shape: compacttest.Scripted(lengths, strings.Repeat("-k", 20), 1<<18)}
 	c.fs = faultfs.New(osfs.New(), c.dir)
-	if err := (subject{}).Build(wideArena{c.fs}, c.dir, c.shape.Records); err != nil {
+	if err := subject.Build(wideArena{c.fs}, c.dir, c.shape.Records); err != nil {
 		t.Fatal(err)
 	}
 	c.fs.Forget()
@@ -117,7 +117,7 @@ func TestCompactReleasesStorage(t *testing.T) {
 	} else if report.Released != 0 || report.NotFreed == "" {
 		t.Errorf("report %+v", report)
 	}
-	if err := (subject{}).Open(t.Context(), c.fs, c.dir); err != nil {
+	if err := subject.Open(t.Context(), c.fs, c.dir); err != nil {
 		t.Error(err)
 	}
 	s, err := native.Open(t.Context(), c.dir, native.Options{FS: c.fs})
@@ -278,14 +278,14 @@ func TestAnInterruptedRootIsNotChosenFor(t *testing.T) {
 func TestReleaseUnsupported(t *testing.T) {
 	shape := compacttest.Scripted([]int{100, 200, 300}, "-kk", 400)
 	fsys := crashfs.New(crashfs.Options{NoPunch: true, ReleaseAtOnce: true})
-	if err := (subject{}).Build(fsys, compacttest.Dir, shape.Records); err != nil {
+	if err := subject.Build(fsys, compacttest.Dir, shape.Records); err != nil {
 		t.Fatal(err)
 	}
-	report, err := subject{}.Compact(t.Context(), fsys, compacttest.Dir, shape.Set(), compacttest.Settings{Journal: 400})
+	report, err := subject.Compact(t.Context(), fsys, compacttest.Dir, shape.Set(), compacttest.Settings{Journal: 400})
 	if err != nil || report.Outcome != compact.Done || report.Release != compact.Unsupported || report.Released != 0 || report.NotFreed == "" {
 		t.Errorf("%+v, %v", report, err)
 	}
-	if err := (subject{}).Open(t.Context(), fsys, compacttest.Dir); err != nil {
+	if err := subject.Open(t.Context(), fsys, compacttest.Dir); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,7 +1,6 @@
 package native_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,8 +10,6 @@ import (
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/native"
 	"github.com/lace-store/lace/pkg/store/root"
-	"github.com/lace-store/lace/pkg/store/vfs"
-	"github.com/lace-store/lace/pkg/store/vfs/crashfs"
 )
 
 func env(value string) func(string) (string, bool) {
@@ -160,77 +157,8 @@ func bring(t *testing.T, path, state string) {
 	}
 }
 
-// crashes runs work with the power cut at every call, and check with
-// what is left of the machine for many survivors, and when the program alone
-// was killed.
-func crashes(t *testing.T, base *crashfs.FS, work func(*crashfs.FS) error, check func(where string, after *crashfs.FS)) {
-	t.Helper()
-	for k := 1; ; k++ {
-		run := base.Clone()
-		run.CrashAt(k)
-		err := work(run)
-		if err != nil && !errors.Is(err, crashfs.ErrCrashed) {
-			t.Fatalf("crash at call %d: %v", k, err)
-		}
-		check(fmt.Sprintf("killed at call %d", k), run.Clone())
-		for _, s := range run.Survivors(6, uint64(k)) {
-			check(fmt.Sprintf("power cut at call %d, kept %s of %q", k, s, run.Pending()), run.Crash(s))
-		}
-		if !run.Crashed() {
-			return
-		}
-	}
-}
+func TestInterruptedCreationIsFinished(t *testing.T) { subject.InterruptedCreationIsFinished(t) }
 
-func create(fsys vfs.FS, dir string) error {
-	s, err := native.Create(context.Background(), dir, native.Options{FS: fsys, Capacity: minCapacity})
-	if err != nil {
-		return err
-	}
-	return s.Close()
-}
-
-// A making that is interrupted at any call can be repeated, and what is
-// admitted after that survives a power cut.
-func TestInterruptedCreationIsFinished(t *testing.T) {
-	finish := func(where string, after *crashfs.FS) {
-		s, err := native.Create(t.Context(), "/root", native.Options{FS: after, Capacity: minCapacity})
-		if err != nil {
-			t.Fatalf("%s: %v", where, err)
-		}
-		if _, err := admit(s, blob(1)); err != nil {
-			t.Fatalf("%s: %v", where, err)
-		}
-		must(t, s.Close())
-		dark := after.Crash(crashfs.None())
-		all, err := contents(t, dark, "/root")
-		if err != nil || !sameRecords(all, blobs(1, 2)) {
-			t.Fatalf("%s, finished, and the power cut: %d records, %v", where, len(all), err)
-		}
-	}
-	crashes(t, model(), func(run *crashfs.FS) error { return create(run, "/root") }, func(where string, after *crashfs.FS) {
-		// An ordinary opening tells an unfinished root from a damaged one.
-		_, err := native.Open(t.Context(), "/root", native.Options{FS: after.Clone(), ReadOnly: true})
-		if err != nil && !errors.Is(err, store.NotRoot) {
-			t.Fatalf("%s: %v", where, err)
-		}
-		finish(where, after.Clone())
-	})
-}
-
-// The same with a second interruption during the repetition.
 func TestInterruptedCreationIsFinishedAfterASecondCrash(t *testing.T) {
-	work := func(run *crashfs.FS) error { return create(run, "/root") }
-	crashes(t, model(), work, func(_ string, after *crashfs.FS) {
-		for k := 1; k < 24; k += 3 {
-			again := after.Clone()
-			again.CrashAt(k)
-			_ = work(again) // whatever it says, the machine is down or done
-			for _, s := range []crashfs.Survivors{crashfs.None(), crashfs.All(), crashfs.Random(uint64(k))} {
-				if err := work(again.Crash(s)); err != nil {
-					t.Fatalf("second crash at call %d, kept %s: %v", k, s, err)
-				}
-			}
-		}
-	})
+	subject.InterruptedCreationIsFinishedAfterASecondCrash(t)
 }

@@ -2,18 +2,15 @@ package native_test
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/native"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/vfs"
-	"github.com/lace-store/lace/pkg/store/vfs/crashfs"
 )
 
 // edit changes the bytes of a file of a root.
@@ -179,44 +176,6 @@ func TestLostRowOfADamagedRecordFailsClosed(t *testing.T) {
 	failsClosed(t, fsys, dir, "row 2 at offset 128")
 }
 
-// The making of rows anew is interrupted at every call.
-func TestRestoringSurvivesCrashes(t *testing.T) {
-	base := model()
-	build(t, base, "/root", blobs(0, 20)...)
-	log := get(t, base, "/root/record-log")
-	put(t, base, "/root/record-log", log[:512]+strings.Repeat("\x00", len(log)-512))
-	open := func(fsys *crashfs.FS) error {
-		_, err := contents(t, fsys, "/root")
-		return err
-	}
-	crashes(t, base, open, func(where string, after *crashfs.FS) {
-		all, err := contents(t, after, "/root")
-		if err != nil || !sameRecords(all, blobs(0, 20)) {
-			t.Fatalf("%s: %d records, %v", where, len(all), err)
-		}
-		if get(t, after.Crash(crashfs.None()), "/root/record-log") != log {
-			t.Fatalf("%s: the log is another one after a power cut", where)
-		}
-	})
-}
+func TestRestoringSurvivesCrashes(t *testing.T) { subject.RestoringSurvivesCrashes(t) }
 
-// A torn row that was cut off stays so after a power cut.
-func TestTruncationOfATornRowIsDurable(t *testing.T) {
-	base := model()
-	build(t, base, "/root", blobs(0, 2)...)
-	log := get(t, base, "/root/record-log")
-	put(t, base, "/root/record-log", log+"torn")
-	crashes(t, base, func(run *crashfs.FS) error {
-		s, err := native.Open(t.Context(), "/root", native.Options{FS: run})
-		if err != nil {
-			return err
-		}
-		_, err = admit(s, blob(2))
-		return errors.Join(err, s.Close())
-	}, func(where string, after *crashfs.FS) {
-		all, err := contents(t, after, "/root")
-		if err != nil || len(all) < 2 || !sameRecords(all, blobs(0, len(all))) {
-			t.Fatalf("%s: %d records, %v", where, len(all), err)
-		}
-	})
-}
+func TestTruncationOfATornRowIsDurable(t *testing.T) { subject.TruncationOfATornRowIsDurable(t) }

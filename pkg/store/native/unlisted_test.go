@@ -6,14 +6,17 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/lace-store/lace/pkg/compact"
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/kept"
 	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/store/profiletest"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
+	"github.com/lace-store/lace/pkg/store/vfs"
 )
 
 // A log that lost rows must not make a compaction release the bytes of their
@@ -126,4 +129,22 @@ func TestResumeReportsABadLog(t *testing.T) {
 			t.Errorf("resume: %v", err)
 		}
 	})
+}
+
+// TestRefusedCompactionLeavesLeftovers: files without a state stay while a guard,
+// the choice, or a record that is alive may refuse.
+func TestRefusedCompactionLeavesLeftovers(t *testing.T) {
+	t.Parallel()
+	subject.Refused(t, map[string]func(*testing.T, vfs.FS, string){"leftovers": profiletest.Leftovers})
+	c := newCompactable(t)
+	profiletest.Leftovers(t, c.fs, c.dir)
+	var leaked store.Result
+	unchanged(t, c.dir, func() {
+		_, err := native.Compact(t.Context(), c.dir, c.options(), func(_ context.Context, b store.Backend) (set *kept.Set, err error) {
+			leaked, err = b.Execute(store.LoadRecordsByStoreID{Refs: []store.Ref{{ID: 1}}})
+			return c.shape.Set(), err
+		})
+		kind(t, err, store.Busy)
+	})
+	runtime.KeepAlive(leaked)
 }

@@ -154,16 +154,16 @@ type physical struct {
 	records vfs.File
 }
 
-var _ compact.Profile = (*physical)(nil)
+var _ compact.Publisher = (*physical)(nil)
 
 func (p *physical) FS() vfs.FS      { return p.own.fs }
 func (p *physical) Dir() string     { return p.own.dir }
 func (p *physical) Arena() vfs.File { return p.records }
 
-// RemoveIndexes implements compact.Profile.
+// RemoveIndexes implements compact.Publisher.
 func (p *physical) RemoveIndexes() error { return logfile.RemoveIndexes(p.own.fs, p.own.dir) }
 
-// Publish implements compact.Profile: record-log is replaced as a whole.
+// Publish implements compact.Publisher: record-log is replaced as a whole.
 func (p *physical) Publish(rows iter.Seq2[rowlog.Row, error]) error {
 	return logfile.Publish(p.own.fs, p.own.dir, rows)
 }

@@ -66,13 +66,7 @@ func TestRefusedCompactionChangesNothing(t *testing.T) {
 		"lost row": func(t *testing.T, _ vfs.FS, dir string) {
 			edit(t, filepath.Join(dir, root.RecordLog), func(b []byte) []byte { clear(b[len(b)-64:]); return b })
 		},
-		"leftovers": func(t *testing.T, fsys vfs.FS, dir string) {
-			for _, name := range root.CompactionEntries() {
-				if name != root.State {
-					profiletest.Put(t, fsys, filepath.Join(dir, name), "not even a plan")
-				}
-			}
-		},
+		"leftovers": profiletest.Leftovers,
 		"lists of another projection": func(t *testing.T, fsys vfs.FS, dir string) {
 			must(t, os.Mkdir(filepath.Join(dir, root.IndexStart+"v1"), 0o777))
 			profiletest.Put(t, fsys, filepath.Join(dir, root.IndexStart+"v1", "a.ids"), "old")

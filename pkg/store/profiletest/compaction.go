@@ -185,6 +185,15 @@ func (r Transcripts) Compaction(t *testing.T, phases []Phase) {
 	}
 }
 
+// Leftovers are files of a compaction without a state.
+func Leftovers(t *testing.T, fsys vfs.FS, dir string) {
+	for _, name := range root.CompactionEntries() {
+		if name != root.State {
+			Put(t, fsys, filepath.Join(dir, name), "not even a plan")
+		}
+	}
+}
+
 // Refused checks that a compaction which is refused changes nothing, whatever
 // the root waits for: a torn row, a lost row, leftovers without a state. The
 // next one that goes on does what the refused one left undone.
@@ -196,7 +205,7 @@ func (s Subject) Refused(t *testing.T, spoil map[string]func(t *testing.T, fsys 
 			fsys, dir := QuickFS(), filepath.Join(t.TempDir(), "root")
 			Must(t, s.Build(fsys, dir, shape.Records))
 			change(t, fsys, dir)
-			before := content(t, dir)
+			before := s.content(t, dir)
 			opts := compactOptions(fsys, settings)
 			opts.Approve = func(*compact.Plan) error { return refusal }
 			choose := func(context.Context, store.Backend) (*kept.Set, error) { return shape.Set(), nil }
@@ -207,7 +216,7 @@ func (s Subject) Refused(t *testing.T, spoil map[string]func(t *testing.T, fsys 
 			if _, err := s.Profile.Compact(t.Context(), dir, compactOptions(fsys, settings), failing); !errors.Is(err, refusal) {
 				t.Errorf("without a choice: %v", err)
 			}
-			if after := content(t, dir); after != before {
+			if after := s.content(t, dir); after != before {
 				t.Errorf("the root has changed from\n%sto\n%s", before, after)
 			}
 			report, err := s.Profile.Compact(t.Context(), dir, compactOptions(fsys, settings), choose)

@@ -230,11 +230,11 @@ func BigBlob(n int) []byte {
 
 // content describes the files below dir: paths and bytes. A directory's time is
 // no content: a sentinel that came and went has changed it.
-func content(t testing.TB, dir string) string {
+func (s Subject) content(t testing.TB, dir string) string {
 	t.Helper()
 	var b strings.Builder
 	Must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || slices.Contains(s.Ignore, d.Name()) {
 			return err
 		}
 		data, err := os.ReadFile(path)

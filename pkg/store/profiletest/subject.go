@@ -25,6 +25,8 @@ type Subject struct {
 	Profile profile.Profile
 	// Capacity is that of a root being made, in bytes.
 	Capacity uint64
+	// Ignore names files of a root that are no content of it.
+	Ignore []string
 	// Operator, unless nil, does what a profile asks of an operator before a
 	// root is opened whose last owner may have died.
 	Operator func(fsys vfs.FS, dir string) error
