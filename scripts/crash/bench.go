@@ -22,6 +22,10 @@ type bench struct {
 // expect a disk to change its size.
 func (w *worker) benched(image []byte) (*bench, error) {
 	if b := w.benches[len(image)]; b != nil {
+		// A mount of the trial before may still be ending.
+		if err := detached(filepath.Join(b.dir, "disk")); err != nil {
+			return nil, err
+		}
 		b.disk.reset(image)
 		return b, nil
 	}

@@ -96,8 +96,11 @@ func newSubject(g *rig, s shape) (*subject, error) {
 		}
 		return trace.Action{}
 	}, x.compact(root)...)
+	if err == nil && e.code == exitGuard {
+		return nil, fmt.Errorf("%s: %w: %v", s, errUnchanged, e)
+	}
 	if err != nil || e.code != 0 {
-		return nil, fmt.Errorf("%s: %v, %w", s, e, err)
+		return nil, fmt.Errorf("%s: %v (%v)", s, e, err)
 	}
 	if x.new, err = readImage(root); err != nil {
 		return nil, err
@@ -108,11 +111,14 @@ func newSubject(g *rig, s shape) (*subject, error) {
 	return x, os.RemoveAll(root)
 }
 
-// errUnchanged is a shape without anything to remove.
+// exitGuard is the exit of a compaction that would keep nothing.
+const exitGuard = 15
+
+// errUnchanged is a shape without anything to remove, or to keep.
 var errUnchanged = errors.New("the compaction changes nothing")
 
 // newSubjects makes the small subject and some random ones. A shape that has
-// nothing to remove is drawn again.
+// nothing to remove, or to keep, is drawn again.
 func newSubjects(g *rig, random int) ([]*subject, error) {
 	small, err := newSubject(g, smallShape())
 	if err != nil {

@@ -95,7 +95,7 @@ func mount(file, dir string) (*volume, error) {
 func (v *volume) mount() error {
 	var err error
 	for range 5 { // two at a time may want the same loop device
-		if err = v.detached(); err != nil {
+		if err = detached(v.file); err != nil {
 			return err
 		}
 		if err = command("mount", "-o", "loop", v.file, v.dir); err == nil {
@@ -106,9 +106,11 @@ func (v *volume) mount() error {
 	return err
 }
 
-// detached waits until no loop device has the disk. One that is still going
-// would be mounted again, with what it has cached of the disk before.
-func (v *volume) detached() error {
+// detached waits until no loop device has the disk. A mount that was dropped
+// while a process still had it open goes on writing until that process lets go,
+// and a device that is still there would be mounted again, with what it has
+// cached of the disk before.
+func detached(disk string) error {
 	for range 500 {
 		backing, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
 		if err != nil {
@@ -117,14 +119,14 @@ func (v *volume) detached() error {
 		busy := false
 		for _, file := range backing {
 			name, err := os.ReadFile(file) // the device may go meanwhile
-			busy = busy || err == nil && strings.TrimSpace(string(name)) == v.file
+			busy = busy || err == nil && strings.TrimSpace(string(name)) == disk
 		}
 		if !busy {
 			return nil
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	return fmt.Errorf("a loop device does not give %s back", v.file)
+	return fmt.Errorf("a loop device does not give %s back", disk)
 }
 
 // unmount waits a moment for who is busy: a process that another worker starts
