@@ -29,7 +29,7 @@ func rowNames() []string {
 	for _, c := range cases {
 		names = append(names, c.name())
 	}
-	return append(names, "open", "verify", "sweep")
+	return append(names, "open", "verify", "memory", "sweep")
 }
 
 func parseAll(args []string) (o allOptions, err error) {
@@ -82,7 +82,7 @@ func allBench(ctx context.Context, args []string, out io.Writer) error {
 		}()
 	}
 	var sections []section
-	for _, measure := range []func(context.Context, allOptions) ([]section, error){b.machine, b.compactions, b.reads, b.sweeps} {
+	for _, measure := range []func(context.Context, allOptions) ([]section, error){b.machine, b.compactions, b.reads, b.memory, b.sweeps} {
 		made, err := measure(ctx, o)
 		if err != nil {
 			return err
