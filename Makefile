@@ -50,7 +50,7 @@ clean:
 	rm -rf bin dist $(BUILD)
 
 # crash, fuzz-sweep and bench-sweep are the long forms of what check runs short:
-# crash states of compaction and resume (STATES in all, over five tests, each on
+# crash states of compaction and resume (STATES in all, over seven tests, each on
 # one core), random policies against the oracle, and sweeps over a big root in
 # memory.
 STATES ?= 500000
@@ -58,8 +58,8 @@ CASES  ?= 100000
 BIG    ?= 1048576
 .PHONY: crash fuzz-sweep bench-sweep
 crash:
-	GOMAXPROCS=1 LACE_CRASH_STATES=$$(($(STATES) / 5)) $(GO) test -count 1 -timeout 0 -v \
-		-run '^TestMatrix|^TestCompactionSurvives' ./pkg/compact/compacttest ./pkg/store/native
+	GOMAXPROCS=1 LACE_CRASH_STATES=$$(($(STATES) / 7)) $(GO) test -count 1 -timeout 0 -v \
+		-run '^TestMatrix|^TestCompactionSurvives' ./pkg/compact/compacttest ./pkg/store/native ./pkg/store/node
 	$(GO) test -count 1 -timeout 0 -run 'Surviv|Crash' ./pkg/store/...
 	LACE_TEST_LONG=1 $(GO) test -timeout 0 -run 'Killed' ./cmd
 

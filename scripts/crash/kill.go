@@ -58,7 +58,8 @@ func killTrials(g *rig) ([]trial, error) {
 			trials = append(trials, trial{"random moments in a row", func(w *worker) error { return w.killMoments(x) }})
 		}
 	}
-	return trials, nil
+	others, err := otherKills(g)
+	return append(trials, others...), err
 }
 
 // killing kills at the n-th mutating call: before it, or when a part of it is

@@ -59,7 +59,8 @@ func powerTrials(g *rig) ([]trial, error) {
 	for _, f := range filesystems()[:2] {
 		trials = append(trials, trial{"power cut on " + f.name + " behind the end", func(w *worker) error { return w.powerEnd(x, f) }})
 	}
-	return trials, nil
+	others, err := otherPower(g)
+	return append(trials, others...), err
 }
 
 // planted makes a file system with the old root on it, all of it durable.

@@ -29,6 +29,9 @@ func leftovers(root string) ([]string, error) {
 // opened is the first half of the oracle: an ordinary opening is refused with
 // the hint to resume, or the root is wholly old or wholly new.
 func (w *worker) opened(x *subject, root string) error {
+	if err := x.operate(root); err != nil {
+		return err
+	}
 	left, err := leftovers(root)
 	if err != nil {
 		return err
@@ -51,7 +54,7 @@ func (w *worker) opened(x *subject, root string) error {
 
 // is compares a root with what it may be.
 func (x *subject) is(root string, may ...image) error {
-	m, err := readImage(root)
+	m, err := x.image(root)
 	if err != nil {
 		return err
 	}
@@ -84,6 +87,9 @@ func (w *worker) settle(x *subject, root string) error {
 func (w *worker) resumed(x *subject, root string) error {
 	_, err := os.Lstat(filepath.Join(root, "compaction-state"))
 	begun := err == nil
+	if err := x.operate(root); err != nil {
+		return err
+	}
 	if err := w.succeeds("resume", root, "-q"); err != nil {
 		return err
 	}
@@ -91,13 +97,24 @@ func (w *worker) resumed(x *subject, root string) error {
 		return fmt.Errorf("a resume left %v (%v)", left, err)
 	}
 	if begun {
-		return x.is(root, x.new)
+		return w.finished(x, root)
 	}
 	if err := x.is(root, x.old, x.new); err != nil {
 		return err
 	}
 	if err := w.succeeds(x.compact(root)...); err != nil {
 		return err
+	}
+	return w.finished(x, root)
+}
+
+// finished checks the root of an uninterrupted run, and the databases that LMDB
+// has beside the records.
+func (w *worker) finished(x *subject, root string) error {
+	if x.shape.profile == lmdbProfile {
+		if err := w.succeeds("verify", root, "-q", "--indexes"); err != nil {
+			return err
+		}
 	}
 	return x.is(root, x.new)
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -21,8 +22,9 @@ type shape struct {
 	min, max int // data of a record, in bytes
 	seed     uint64
 	policy   string
-	journal  int // bytes
-	capacity int // bytes
+	journal  int    // bytes
+	capacity int    // bytes
+	profile  string // empty is native
 }
 
 func (s shape) String() string {
@@ -67,7 +69,9 @@ type subject struct {
 	shape    shape
 	policy   string // file
 	old, new image
-	calls    []trace.Call // mutating calls of the compaction
+	calls    []trace.Call      // mutating calls of the compaction
+	lace     string            // the binary
+	files    map[string][]byte // of another profile than the native one, but for records
 }
 
 // newSubject makes the root, compacts a copy, and keeps both in memory.
@@ -76,7 +80,7 @@ func newSubject(g *rig, s shape) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &subject{shape: s, policy: filepath.Join(dir, s.policy+".lace")}
+	x := &subject{shape: s, policy: filepath.Join(dir, s.policy+".lace"), lace: g.binary}
 	if err := os.WriteFile(x.policy, []byte(policyText(s.policy)), 0o666); err != nil {
 		return nil, err
 	}
@@ -86,7 +90,12 @@ func newSubject(g *rig, s shape) (*subject, error) {
 	if out, err := made.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("mkroot: %w: %s", err, out)
 	}
-	if x.old, err = readImage(root); err != nil {
+	if s.profile != "" {
+		if err := x.convert(root); err != nil {
+			return nil, err
+		}
+	}
+	if x.old, err = x.image(root); err != nil {
 		return nil, err
 	}
 	w := &worker{rig: g, dir: dir}
@@ -102,10 +111,10 @@ func newSubject(g *rig, s shape) (*subject, error) {
 	if err != nil || e.code != 0 {
 		return nil, fmt.Errorf("%s: %v (%v)", s, e, err)
 	}
-	if x.new, err = readImage(root); err != nil {
+	if x.new, err = x.image(root); err != nil {
 		return nil, err
 	}
-	if bytes.Equal(x.old.log, x.new.log) {
+	if x.old.equal(x.new) {
 		return nil, fmt.Errorf("%s: %w", s, errUnchanged)
 	}
 	return x, os.RemoveAll(root)
@@ -186,12 +195,18 @@ func (x *subject) plant(root string) error {
 	if err := os.Mkdir(root, 0o777); err != nil {
 		return err
 	}
-	for name, content := range map[string][]byte{
-		"store-format": []byte(marker), "lock": nil, "arena-lock": nil, "record-log": x.old.log, "records": x.old.arena,
-	} {
+	files := map[string][]byte{"store-format": []byte(marker), "lock": nil, "arena-lock": nil, "record-log": x.old.log}
+	if x.files != nil {
+		files = maps.Clone(x.files)
+	}
+	files["records"] = x.old.arena
+	for name, content := range files {
 		if err := os.WriteFile(filepath.Join(root, name), content, 0o666); err != nil {
 			return err
 		}
+	}
+	if x.shape.profile == nodeProfile {
+		return nil // its arena has the committed length
 	}
 	return os.Truncate(filepath.Join(root, "records"), int64(x.shape.capacity))
 }

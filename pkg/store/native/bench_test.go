@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lace-store/lace/pkg/store/native"
+	"github.com/lace-store/lace/pkg/store/profiletest"
 	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/vfs"
@@ -80,4 +81,8 @@ func readOnce(b *testing.B, fsys vfs.FS, dir string, end int64) {
 		}
 	}
 	must(b, f.Close())
+}
+
+func BenchmarkProfile(b *testing.B) {
+	profiletest.Subject{Profile: native.Profile{}, Capacity: 1 << 30}.Benchmark(b)
 }

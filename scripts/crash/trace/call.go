@@ -4,6 +4,7 @@ package trace
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -53,6 +54,7 @@ type kind int
 const (
 	onFile   kind = iota // a descriptor
 	written              // descriptor, buffer, length, offset
+	gathered             // descriptor, buffers, number of them, offset
 	punched              // descriptor, mode, offset, length
 	locked               // descriptor, operation
 	onPath               // path
@@ -94,10 +96,11 @@ func calls() map[uint64]described {
 		unix.SYS_PREAD64:   {"pread64", onFile, false},
 		// A hint: durability is fsync's.
 		unix.SYS_SYNC_FILE_RANGE: {"sync_file_range", onFile, false},
-		unix.SYS_WRITEV:          {"writev", unknown, true},
-		unix.SYS_PWRITEV:         {"pwritev", unknown, true},
-		unix.SYS_PWRITEV2:        {"pwritev2", unknown, true},
-		unix.SYS_SENDFILE:        {"sendfile", unknown, true},
+		// The pages of LMDB.
+		unix.SYS_WRITEV:   {"writev", gathered, true},
+		unix.SYS_PWRITEV:  {"pwritev", gathered, true},
+		unix.SYS_PWRITEV2: {"pwritev2", unknown, true},
+		unix.SYS_SENDFILE: {"sendfile", unknown, true},
 	}
 }
 
@@ -115,6 +118,11 @@ func (t *tracer) describe(r *unix.PtraceRegs) (c Call, watched bool) {
 	case written:
 		path, c.Len = t.file(r.Rdi), int64(r.Rdx)
 		if d.name == "pwrite64" {
+			c.Off = int64(r.R10)
+		}
+	case gathered:
+		path, c.Len = t.file(r.Rdi), t.gathered(r.Rsi, r.Rdx)
+		if d.name == "pwritev" {
 			c.Off = int64(r.R10)
 		}
 	case punched:
@@ -173,6 +181,25 @@ func (t *tracer) at(dir int32, address uint64) string {
 		return filepath.Join(t.command.Dir, path)
 	}
 	return filepath.Join(t.file(uint64(dir)), path)
+}
+
+// gathered adds up the lengths of buffers that are described at an address of
+// the process.
+func (t *tracer) gathered(address, count uint64) (sum int64) {
+	const each = 16 // a pointer and a length
+	buf := make([]byte, each*min(count, 1024))
+	if len(buf) == 0 {
+		return 0
+	}
+	local := []unix.Iovec{{Base: &buf[0], Len: uint64(len(buf))}}
+	n, err := unix.ProcessVMReadv(t.pid, local, []unix.RemoteIovec{{Base: uintptr(address), Len: len(buf)}}, 0)
+	if err != nil {
+		return 0
+	}
+	for ; n >= each; n, buf = n-each, buf[each:] {
+		sum += int64(binary.LittleEndian.Uint64(buf[8:]))
+	}
+	return sum
 }
 
 // text reads a string that ends with a zero byte. It does not read across a

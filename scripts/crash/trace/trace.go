@@ -31,7 +31,7 @@ type Command struct {
 type Action struct {
 	Errno     unix.Errno // the call is not carried out and fails with this
 	Skip      bool       // the call is not carried out and reports success
-	Short     int64      // a write carries out this many bytes only, if positive
+	Short     int64      // a write of one buffer carries out this many bytes only, if positive
 	DropFlags int        // an open goes on without these flags
 	Kill      bool       // the process is killed before the call
 	Forgive   bool       // the call is carried out; a failure reads as success
@@ -191,7 +191,7 @@ func (t *tracer) act(tid int, th *thread, call Call, regs *unix.PtraceRegs) erro
 		th.forced, th.result = true, -int64(a.Errno)
 	case a.Skip:
 		th.forced, th.result = true, call.Len
-	case a.Short > 0 && a.Short < call.Len:
+	case a.Short > 0 && a.Short < call.Len && call.IsWrite():
 		th.short, th.saved = true, regs.Rdx
 		regs.Rdx = uint64(a.Short)
 		return unix.PtraceSetRegs(tid, regs)
