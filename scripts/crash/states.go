@@ -26,10 +26,11 @@ type matrix struct {
 
 func matrices() []matrix {
 	return []matrix{
-		{"pkg/compact/compacttest", "TestMatrix", 50},
+		{"pkg/compact/compacttest", "TestMatrix", 45},
 		{"pkg/compact/compacttest", "TestMatrixTruncating", 15},
-		{"pkg/compact/compacttest", "TestMatrixEverySecond", 20},
+		{"pkg/compact/compacttest", "TestMatrixEverySecond", 15},
 		{"pkg/store/native", "TestCompactionSurvivesCrashes", 15},
+		{"pkg/store/node", "TestCompactionSurvivesCrashes", 10},
 	}
 }
 
@@ -56,7 +57,7 @@ func statesTrials(g *rig) ([]trial, error) {
 		for left := states / 100 * m.share; left > 0; left -= partStates {
 			// A million shapes apart, so that no part comes into the next one's.
 			n, first := min(left, partStates), (g.seed*1000+uint64(len(trials)))*1_000_000
-			trials = append(trials, trial{fmt.Sprintf("%s: %d states from shape %d", m.test, n, first), func(w *worker) error {
+			trials = append(trials, trial{fmt.Sprintf("%s of %s: %d states from shape %d", m.test, m.dir, n, first), func(w *worker) error {
 				return w.states(m, built[m.dir], n, first)
 			}})
 		}
