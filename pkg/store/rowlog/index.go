@@ -3,6 +3,8 @@ package rowlog
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
+	"sync"
 
 	"github.com/lace-store/lace/pkg/store"
 )
@@ -56,10 +58,73 @@ func (x *hashIndex) add(rows *packed, k *key) {
 		x.insert(rows, k, store.RecordID(rows.count))
 		return
 	}
+	x.build(rows, 1)
+}
+
+// build makes the index of all rows. Each worker has a part of the slots and
+// takes the rows whose place is in it. It returns the first row, by index, whose
+// key a row before it has, and the id of that one, or zero; then the index is of
+// no use.
+func (x *hashIndex) build(rows *packed, workers int) (index uint64, id store.RecordID) {
 	x.reserve(rows.count)
+	builders := make([]builder, max(1, min(uint64(workers), rows.count/leastBlock)))
+	var group sync.WaitGroup
+	for i := range builders {
+		b := &builders[i]
+		b.from = uint64(i) * uint64(len(x.slots)) / uint64(len(builders))
+		b.to = uint64(i+1) * uint64(len(x.slots)) / uint64(len(builders))
+		group.Go(func() { b.run(x, rows) })
+	}
+	group.Wait()
+	index = rows.count
+	var pushed []uint64
+	for _, b := range builders {
+		if b.id != 0 && b.index < index {
+			index, id = b.index, b.id
+		}
+		pushed = append(pushed, b.pushed...)
+	}
+	// Few rows find their part full up to its end. Those with equal keys do so
+	// together, and are told apart here.
+	slices.Sort(pushed)
+	for _, i := range pushed {
+		if i >= index {
+			break
+		}
+		k := rows.key(i)
+		if there := x.insert(rows, &k, ID(i)); there != 0 {
+			return i, there
+		}
+	}
+	return index, id
+}
+
+// builder fills the slots [from, to).
+type builder struct {
+	from, to uint64
+	pushed   []uint64       // rows for which there was no slot left up to the end
+	index    uint64         // of the first row that repeats a key
+	id       store.RecordID // of the row that it repeats, or zero
+}
+
+func (b *builder) run(x *hashIndex, rows *packed) {
 	for i := range rows.count {
 		k := rows.key(i)
-		x.insert(rows, &k, ID(i))
+		s := sum(&k)
+		home := x.home(s)
+		if home < b.from || home >= b.to {
+			continue
+		}
+		slot, id := x.probe(rows, &k, s, home, b.to)
+		switch {
+		case id != 0:
+			b.index, b.id = i, id
+			return
+		case slot == b.to:
+			b.pushed = append(b.pushed, i)
+		default:
+			x.slots[slot] = x.tag(s) | uint32(ID(i))
+		}
 	}
 }
 
@@ -67,9 +132,24 @@ func (x *hashIndex) add(rows *packed, k *key) {
 // key belongs and zero.
 func (x *hashIndex) search(rows *packed, k *key) (slot uint64, id store.RecordID) {
 	s := sum(k)
+	slot, id = x.probe(rows, k, s, x.home(s), uint64(len(x.slots)))
+	if slot == uint64(len(x.slots)) {
+		slot, id = x.probe(rows, k, s, 0, slot)
+	}
+	return slot, id
+}
+
+// home is the slot where the search for a sum begins.
+func (x *hashIndex) home(sum uint64) uint64 {
+	slot, _ := bits.Mul64(sum, uint64(len(x.slots)))
+	return slot
+}
+
+// probe searches the slots [slot, end) for the key. It returns the slot of the
+// key with its id, or the first free slot and zero, or end and zero.
+func (x *hashIndex) probe(rows *packed, k *key, s, slot, end uint64) (at uint64, id store.RecordID) {
 	tag, idMask := x.tag(s), uint32(1)<<x.idBits-1
-	slot, _ = bits.Mul64(s, uint64(len(x.slots)))
-	for {
+	for ; slot < end; slot++ {
 		found := x.slots[slot]
 		if found == 0 {
 			return slot, 0
@@ -77,10 +157,8 @@ func (x *hashIndex) search(rows *packed, k *key) (slot uint64, id store.RecordID
 		if found&^idMask == tag && rows.has(uint64(found&idMask)-1, k) {
 			return slot, store.RecordID(found & idMask)
 		}
-		if slot++; slot == uint64(len(x.slots)) {
-			slot = 0
-		}
 	}
+	return end, 0
 }
 
 // tag is the bits of a sum that stand above an id. The high bits of the sum

@@ -65,24 +65,47 @@ type packed struct {
 type longRow struct{ index, length uint64 }
 
 func (p *packed) push(k *key, offset, length uint64) {
-	if p.count%pageRows == 0 {
-		room := pageGroups
-		if p.count == 0 {
-			room = 1 // small tables stay small: the first page grows by appending
+	p.extend(1)
+	if p.put(p.count, k, offset, length) {
+		p.long = append(p.long, longRow{p.count, length})
+	}
+	p.count++
+}
+
+// extend makes places for n more rows. It does not touch those of a new page: a
+// first touch takes the system some time, which those who put rows there share.
+func (p *packed) extend(n uint64) {
+	for groups := (p.count + n + groupRows - 1) / groupRows; ; {
+		last := len(p.pages) - 1
+		if last >= 0 {
+			page, want := p.pages[last], min(groups-uint64(last)*pageGroups, pageGroups)
+			if want > uint64(cap(page)) {
+				page = slices.Grow(page, int(want)-len(page))
+			}
+			p.pages[last] = page[:max(want, uint64(len(page)))]
+		}
+		have := uint64(len(p.pages)) * pageGroups
+		if have >= groups {
+			return
+		}
+		room := uint64(pageGroups)
+		if last < 0 {
+			room = min(room, groups) // small tables stay small: the first page grows
 		}
 		p.pages = append(p.pages, make([]group, 0, room))
 	}
-	last := len(p.pages) - 1
-	if p.count%groupRows == 0 {
-		p.pages[last] = append(p.pages[last], group{offset: offset})
+}
+
+// put fills the place of row i, which was made, and reports whether its length
+// belongs to the long ones.
+func (p *packed) put(i uint64, k *key, offset, length uint64) (long bool) {
+	g, in := p.at(i)
+	if in == 0 {
+		g.offset = offset
 	}
-	if length >= longWord {
-		p.long = append(p.long, longRow{p.count, length})
-	}
-	g, in := p.at(p.count)
 	g.digests[in] = k.digest
 	g.words[in] = uint32(min(length, longWord))<<kindBits | k.kind
-	p.count++
+	return length >= longWord
 }
 
 // at returns the group of row i and the place of the row in it.

@@ -111,11 +111,19 @@ func (t *Table) check(r Row) error {
 	if err := r.Validate(); err != nil {
 		return err
 	}
-	if r.Offset != t.end {
-		return fmt.Errorf("row of %s starts at offset %d, want %d, the end of the row before it", r.Hash, r.Offset, t.end)
+	if err := follows(r, t.end); err != nil {
+		return err
 	}
 	if t.rows.count >= MaxRows {
 		return fmt.Errorf("record-log has more than %d rows", uint64(MaxRows))
+	}
+	return nil
+}
+
+// follows reports a row that does not begin at the end of the row before it.
+func follows(r Row, end uint64) error {
+	if r.Offset != end {
+		return fmt.Errorf("row of %s starts at offset %d, want %d, the end of the row before it", r.Hash, r.Offset, end)
 	}
 	return nil
 }
@@ -128,19 +136,16 @@ func (t *Table) push(r Row, k *key) {
 
 // indexAll makes the index of rows that were pushed. It stops at the first row
 // whose hash a row before it has: from there on the table is cut off.
-func (t *Table) indexAll() error {
-	t.ids.reserve(t.rows.count)
-	for i := range t.rows.count {
-		k := t.rows.key(i)
-		id := t.ids.insert(&t.rows, &k, ID(i))
-		if id == 0 {
-			continue
-		}
-		t.end = t.rows.row(i).Offset
-		t.rows.cut(i)
-		return &RowError{i, repeats(k.hash(), id)}
+func (t *Table) indexAll(workers int) error {
+	i, id := t.ids.build(&t.rows, workers)
+	if id == 0 {
+		return nil
 	}
-	return nil
+	k := t.rows.key(i)
+	t.end = t.rows.row(i).Offset
+	t.rows.cut(i)
+	t.ids.build(&t.rows, workers) // without what follows the repetition
+	return &RowError{i, repeats(k.hash(), id)}
 }
 
 func repeats(h record.Hash, id store.RecordID) error {
