@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"sync"
 
 	"github.com/lace-store/lace/pkg/store/record"
 )
@@ -25,16 +27,66 @@ const (
 // readAheader is an arena that takes advice about what is read next.
 type readAheader interface{ ReadAhead(off, n int64) }
 
+// partRows is how many rows one reader of glyph lines takes at a time.
+const partRows = 1 << 13
+
 // CheckGlyphs checks that every row points at a complete glyph line whose
 // typed hash is the row's. The first that does not is a *GlyphError; other
-// errors are those of reading the arena, or the context's.
+// errors are those of reading the arena, or the context's. Large tables are
+// read by several readers at a time, so that the arena must allow that; the
+// error is that of the first row all the same.
 func (t *Table) CheckGlyphs(ctx context.Context, arena io.ReaderAt) error {
-	r := GlyphReader{Arena: arena, End: t.End()}
-	i := uint64(0)
-	for row := range t.All() {
+	return t.checkGlyphs(ctx, arena, runtime.GOMAXPROCS(0), partRows)
+}
+
+// checkGlyphs has up to that many readers, which take parts of so many rows in
+// turn.
+func (t *Table) checkGlyphs(ctx context.Context, arena io.ReaderAt, readers int, part uint64) error {
+	parts := (t.rows.count + part - 1) / part
+	var (
+		mu    sync.Mutex
+		next  uint64
+		worst = parts // the first part with an error
+		first error
+		group sync.WaitGroup
+	)
+	// Parts are handed out in order, and each is finished: what is before the
+	// first error has been looked at.
+	take := func() (n uint64, ok bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		n = next
+		next++
+		return n, n < worst
+	}
+	for range min(uint64(max(readers, 1)), parts) {
+		group.Go(func() {
+			r := GlyphReader{Arena: arena, buf: make([]byte, max(min(glyphReadBytes, t.end), record.GlyphLen))}
+			for n, ok := take(); ok; n, ok = take() {
+				err := t.checkPart(ctx, &r, n*part, min((n+1)*part, t.rows.count))
+				mu.Lock()
+				if err != nil && n < worst {
+					worst, first = n, err
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	return first
+}
+
+// checkPart checks the rows of the indexes [i, end).
+func (t *Table) checkPart(ctx context.Context, r *GlyphReader, i, end uint64) error {
+	offset := t.rows.row(i).Offset
+	// What is read for a part depends on nothing but the part.
+	r.start, r.window, r.End = offset, nil, t.rows.row(end-1).End()
+	for ; i < end; i++ {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
+		g, in := t.rows.at(i)
+		row := Row{Hash: g.hash(in), Offset: offset, Len: t.rows.length(i, g.words[in])}
 		glyph, err := r.Glyph(row)
 		if err != nil {
 			return err
@@ -42,7 +94,7 @@ func (t *Table) CheckGlyphs(ctx context.Context, arena io.ReaderAt) error {
 		if why := JudgeGlyph(glyph, row.Hash); why != nil {
 			return &GlyphError{Index: i, Row: row, Err: why}
 		}
-		i++
+		offset = row.End()
 	}
 	return nil
 }
@@ -82,8 +134,8 @@ func JudgeGlyph(b []byte, want record.Hash) error {
 // It is made for rows in offset order; any other order is only slower.
 type GlyphReader struct {
 	Arena io.ReaderAt
-	// End, unless zero, is the end of the last row in bytes: a small root needs
-	// no larger window.
+	// End, unless zero, is the end of the last row in bytes: nothing behind it
+	// is read.
 	End uint64
 
 	buf    []byte
@@ -114,8 +166,11 @@ func (g *GlyphReader) fill(row Row, n uint64) error {
 		g.buf = make([]byte, max(size, record.GlyphLen))
 	}
 	want := uint64(len(g.buf))
-	if row.Len >= sparseRecord {
+	switch {
+	case row.Len >= sparseRecord:
 		want = n
+	case g.End > row.Offset:
+		want = max(n, min(want, g.End-row.Offset))
 	}
 	g.readAhead(row)
 	g.window = nil // it must not be believed after a failed read

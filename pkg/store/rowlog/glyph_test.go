@@ -4,10 +4,16 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"math"
+	"runtime"
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
+	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/record"
 )
 
@@ -169,4 +175,87 @@ func TestGlyphReaderAsksAhead(t *testing.T) {
 	if far := read(100); len(far) != 1 { // the first row is near the beginning
 		t.Errorf("asked %d times for rows that lie apart", len(far))
 	}
+}
+
+// Any number of readers, over parts of any length, says what one says.
+func TestReadersOfGlyphsAgree(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		lengths := rapid.SliceOfN(rapid.Uint64Range(record.GlyphLen, 300), 1, 60).Draw(rt, "lengths")
+		table, arena := arenaOf(t, lengths...)
+		for _, i := range rapid.SliceOfN(rapid.IntRange(0, len(lengths)-1), 0, 4).Draw(rt, "damaged") {
+			at := table.Row(ID(uint64(i))).Offset
+			arena[at+rapid.Uint64Range(0, record.GlyphLen-1).Draw(rt, "byte")] ^= 1
+		}
+		// An arena that cannot be read from somewhere on.
+		broken := failingFrom{bytes.NewReader(arena), int64(rapid.IntRange(0, 2*len(arena)).Draw(rt, "broken"))}
+		readers, part := rapid.IntRange(2, 5).Draw(rt, "readers"), rapid.Uint64Range(1, 20).Draw(rt, "part")
+		got := table.checkGlyphs(t.Context(), broken, readers, part)
+		if want := table.checkGlyphs(t.Context(), broken, 1, part); fmt.Sprint(got) != fmt.Sprint(want) {
+			rt.Fatalf("%d readers of %d rows: %v, one says %v", readers, part, got, want)
+		}
+		// A plain pass over the rows finds the same, as long as all can be read.
+		for i := range uint64(len(lengths)) {
+			row := table.Row(ID(i))
+			if why := JudgeGlyph(arena[row.Offset:], row.Hash); why != nil {
+				var glyph *GlyphError
+				if !errors.Is(got, errBroken) && (!errors.As(got, &glyph) || *glyph != (GlyphError{i, row, glyph.Err}) || glyph.Err.Error() != why.Error()) {
+					rt.Fatalf("%d readers of %d rows: %v, want row %d: %v", readers, part, got, i, why)
+				}
+				return
+			}
+		}
+		if got != nil && !errors.Is(got, errBroken) {
+			rt.Fatalf("%d readers of %d rows: %v of a sound arena", readers, part, got)
+		}
+	})
+}
+
+var errBroken = errors.New("this place cannot be read")
+
+// failingFrom is an arena of which nothing is read that reaches beyond a place.
+type failingFrom struct {
+	io.ReaderAt
+	at int64
+}
+
+func (f failingFrom) ReadAt(p []byte, off int64) (int, error) {
+	if off+int64(len(p)) > f.at {
+		return 0, errBroken
+	}
+	return f.ReaderAt.ReadAt(p, off)
+}
+
+func BenchmarkCheckGlyphs(b *testing.B) {
+	const rows = 1 << 20
+	table, _, err := Read(generated(rows), rows*RowLen, math.MaxInt64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, readers := range []int{1, runtime.GOMAXPROCS(0)} {
+		b.Run(fmt.Sprintf("readers=%d", readers), func(b *testing.B) {
+			for b.Loop() {
+				if err := table.checkGlyphs(b.Context(), glyphsOf{table}, readers, partRows); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/rows, "ns/row")
+		})
+	}
+}
+
+// glyphsOf is the arena of a table whose records have 200 bytes. It takes no
+// memory.
+type glyphsOf struct{ table *Table }
+
+func (g glyphsOf) ReadAt(p []byte, off int64) (int, error) {
+	line := make([]byte, 0, record.GlyphLen)
+	for id := store.RecordID(off/200 + 1); store.Position(id) <= g.table.Position(); id++ {
+		at := int64(id-1)*200 - off
+		if at >= int64(len(p)) {
+			break
+		}
+		line = record.AppendGlyphLine(line[:0], g.table.Hash(id))
+		copy(p[max(at, 0):], line[min(max(-at, 0), int64(len(line))):])
+	}
+	return len(p), nil
 }
