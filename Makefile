@@ -135,3 +135,10 @@ bench:
 
 bench-short:
 	$(GO) run ./scripts/bench short $(ARGS)
+
+# peers-test tests the databases that bench compares with, a module of its own;
+# building them for the first time takes some minutes and a C compiler.
+.PHONY: peers-test
+peers-test:
+	$(GO) vet -C scripts/bench/peers ./...
+	$(GO) test -C scripts/bench/peers ./...
