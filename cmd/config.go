@@ -40,7 +40,7 @@ func applyConfig(c *cobra.Command, explicit string) error {
 func overruledFlags(flags *pflag.FlagSet) []string {
 	switch {
 	case flags.Changed("kept"):
-		return []string{"policy", "param"}
+		return append([]string{"policy", "param"}, evaluationFlags()...)
 	case flags.Changed("policy"):
 		return []string{"kept"}
 	}

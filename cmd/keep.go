@@ -3,6 +3,8 @@ package cmd
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -48,6 +50,8 @@ func (o *keepOptions) open(s *session, root string) (*keeper, error) {
 		k.prepared, err = o.policies.prepare(s)
 	case len(o.policies.files) > 0 || len(o.policies.params) > 0:
 		err = &usageError{errors.New("--kept takes the place of --policy and --param: a run has either")}
+	case len(o.policies.evaluation()) > 0:
+		err = &usageError{fmt.Errorf("--kept asks no policies, so nothing comes of %s: leave it out", strings.Join(o.policies.evaluation(), " and "))}
 	default:
 		k.file, err = openKept(s.fs, o.kept)
 	}

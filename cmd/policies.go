@@ -33,6 +33,22 @@ func (o *policyOptions) addFlags(c *cobra.Command) {
 	c.Flags().IntVar(&o.jobs, "jobs", 0, "windows and policies evaluated at a time, which memory grows with (0: one per processor)")
 }
 
+// evaluationFlags are those of addFlags that bound the evaluation of policies,
+// and so say nothing where a file says what is kept.
+func evaluationFlags() []string { return []string{"window-records", "max-relation-rows", "jobs"} }
+
+// evaluation lists the flags of evaluationFlags that were given.
+func (o *policyOptions) evaluation() []string {
+	given := []bool{o.windowRecords != 0, o.maxRelationRows != 0, o.jobs != 0}
+	var names []string
+	for i, name := range evaluationFlags() {
+		if given[i] {
+			names = append(names, "--"+name)
+		}
+	}
+	return names
+}
+
 // prepare reads and checks the policies. Warnings go to stderr.
 func (o *policyOptions) prepare(s *session) (*policy.Prepared, error) {
 	if len(o.files) == 0 {
