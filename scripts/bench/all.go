@@ -12,15 +12,17 @@ import (
 
 // allOptions are the parsed command line of `bench all`.
 type allOptions struct {
-	dir    string
-	rows   []string // of rowNames; empty: all
-	pairs  int
-	scale  float64
-	cold   bool
-	warm   bool
-	keep   bool
-	write  string
-	toLace []string
+	dir   string
+	rows  []string // of rowNames; empty: all
+	pairs int
+	// peerPairs is how many rounds the databases take part in.
+	peerPairs int
+	scale     float64
+	cold      bool
+	warm      bool
+	keep      bool
+	write     string
+	toLace    []string
 }
 
 // rowNames are what --rows takes.
@@ -29,7 +31,7 @@ func rowNames() []string {
 	for _, c := range cases {
 		names = append(names, c.name())
 	}
-	return append(names, "open", "verify", "memory", "sweep")
+	return append(names, "open", "verify", "memory", "sweep", "peers")
 }
 
 func parseAll(args []string) (o allOptions, err error) {
@@ -45,6 +47,7 @@ func parseAll(args []string) (o allOptions, err error) {
 		return nil
 	})
 	flags.IntVar(&o.pairs, "pairs", 5, "interleaved pairs of each row")
+	flags.IntVar(&o.peerPairs, "peer-pairs", 3, "interleaved rounds of the databases, which take long")
 	flags.Float64Var(&o.scale, "scale", 1, "the share of the records of each data set")
 	flags.BoolVar(&o.cold, "cold", true, "measure with caches dropped, which needs root on Linux")
 	flags.BoolVar(&o.warm, "warm", true, "measure with warm caches")
@@ -53,8 +56,8 @@ func parseAll(args []string) (o allOptions, err error) {
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	if o.pairs < 1 || !(o.scale > 0 && o.scale <= 1) || !o.cold && !o.warm {
-		return o, fmt.Errorf("want --pairs of at least 1, --scale above 0 and at most 1, and --cold or --warm")
+	if o.pairs < 1 || o.peerPairs < 1 || !(o.scale > 0 && o.scale <= 1) || !o.cold && !o.warm {
+		return o, fmt.Errorf("want --pairs and --peer-pairs of at least 1, --scale above 0 and at most 1, and --cold or --warm")
 	}
 	if len(o.rows) == 0 {
 		o.rows = rowNames()
@@ -82,7 +85,7 @@ func allBench(ctx context.Context, args []string, out io.Writer) error {
 		}()
 	}
 	var sections []section
-	for _, measure := range []func(context.Context, allOptions) ([]section, error){b.machine, b.compactions, b.reads, b.memory, b.sweeps} {
+	for _, measure := range []func(context.Context, allOptions) ([]section, error){b.machine, b.compactions, b.reads, b.memory, b.sweeps, b.peers} {
 		made, err := measure(ctx, o)
 		if err != nil {
 			return err

@@ -4,7 +4,7 @@
 // It must not know how lace works inside: what it measures is what an operator
 // waits for.
 //
-//	bench all [--rows LIST] [--pairs N] [--scale X] [--dir DIR] [--write FILE]
+//	bench all [--rows LIST] [--pairs N] [--peer-pairs N] [--scale X] [--dir DIR] [--write FILE]
 //	bench short [--record]
 //	bench sweep --sizes 20,21,22 --runs 3 --dir tmp/bench
 //

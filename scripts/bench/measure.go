@@ -22,7 +22,8 @@ const sampleEvery = 5 * time.Millisecond
 type command struct {
 	name  string
 	args  []string
-	watch string // unless empty, the directory whose growth is sampled
+	watch string   // unless empty, the directory whose growth is sampled
+	after *command // unless nil, what is run behind it, not measured
 }
 
 // measured is one run of a command.
@@ -31,7 +32,7 @@ type measured struct {
 	anon      uint64 // peak of anonymous resident memory in bytes, 0 if unknown
 	resident  uint64 // peak of all resident pages in bytes, 0 if unknown
 	written   uint64 // bytes sent to storage, 0 if unknown
-	extra     int64  // peak growth of the watched directory in bytes
+	extra     int64  // peak growth of the watched directory in bytes, with open files that have no name
 	stdout    []byte
 }
 
@@ -66,7 +67,7 @@ func measure(ctx context.Context, what command) (measured, error) {
 		case <-ticks.C:
 			m.sample(c.Process.Pid)
 			if what.watch != "" {
-				m.extra = max(m.extra, allocated(what.watch)-before)
+				m.extra = max(m.extra, allocated(what.watch)-before+unlinked(c.Process.Pid))
 			}
 		}
 	}

@@ -109,10 +109,15 @@ func (b *bench) side(ctx context.Context, source string, cold bool, runs *[]meas
 		return err
 	}
 	*runs = append(*runs, m)
+	if what.after != nil {
+		if _, err := measure(ctx, *what.after); err != nil {
+			return err
+		}
+	}
 	return os.RemoveAll(work)
 }
 
-// temper makes the caches cold, or warm for the files of a root.
+// temper makes the caches cold, or warm for the files of a directory.
 func (b *bench) temper(cold bool, dir string) error {
 	if cold {
 		if !dropCaches() {
@@ -120,8 +125,15 @@ func (b *bench) temper(cold bool, dir string) error {
 		}
 		return nil
 	}
-	for _, name := range []string{root.Records, root.RecordLog} {
-		if err := readFile(filepath.Join(dir, name)); err != nil {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			continue // posting lists
+		}
+		if err := readFile(filepath.Join(dir, e.Name())); err != nil {
 			return err
 		}
 	}

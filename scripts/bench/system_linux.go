@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -44,6 +45,24 @@ func allocated(dir string) int64 {
 		}
 		var st unix.Stat_t
 		if unix.Lstat(filepath.Join(dir, e.Name()), &st) == nil {
+			sum += st.Blocks * 512
+		}
+	}
+	return sum
+}
+
+// unlinked returns the storage in bytes of files that a process has open and
+// that have no name any more, as temporary files of databases.
+func unlinked(pid int) int64 {
+	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0
+	}
+	var sum int64
+	for _, e := range entries {
+		var st unix.Stat_t
+		if unix.Stat(filepath.Join(dir, e.Name()), &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink == 0 {
 			sum += st.Blocks * 512
 		}
 	}

@@ -37,7 +37,7 @@ func openLMDB(dir string, flags uint) (*lmdb.Env, error) {
 }
 
 func (lmdbPeer) load(dir string, r *records) (err error) {
-	env, err := openLMDB(dir, lmdb.NoSync|lmdb.WriteMap)
+	env, err := openLMDB(dir, lmdb.NoSync) // a writable map would make the file as long as the map
 	if err != nil {
 		return err
 	}
