@@ -32,6 +32,7 @@ step 'build and vet elsewhere' sh scripts/cross.sh
 step 'tests with the race detector' go test -race -timeout 20m ./...
 step 'known answers on real input' go test -count=1 -timeout 10m -run 'Known|Example|History' ./scripts/... ./cmd ./examples
 step 'short fuzzing' env FUZZTIME="${FUZZTIME:-10000x}" sh scripts/fuzz.sh
+step 'crash ladder' go run ./scripts/crash all -seed 1
 step 'short benchmark' go run ./scripts/bench short
 step 'README example' sh scripts/demo.sh
 

@@ -11,6 +11,12 @@
 # failure ends it.
 set -euo pipefail
 
+# Mounts of its own: a namespace that somebody else begins meanwhile would copy
+# them and keep them mounted, and xfs then refuses the next disk of that UUID.
+if [ -z "${LACE_OUTSIDE:-}" ]; then
+	LACE_OUTSIDE=1 exec unshare -m -- bash "$0" "$@"
+fi
+
 tools=${1:-../shared/reliability}
 states=${STATES:-500}
 faults=${FAULTS:-40}

@@ -42,7 +42,7 @@ func powerTrials(g *rig) ([]trial, error) {
 	}
 	cuts := g.n
 	if cuts == 0 {
-		cuts = 2 * len(x.calls)
+		cuts = max(2*len(x.calls), 200)
 		if g.long {
 			cuts = 2000
 		}

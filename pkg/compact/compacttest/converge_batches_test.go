@@ -62,6 +62,8 @@ func TestKilledEveryFewBatches(t *testing.T) {
 		if most := single + single/10 + kills*batch; total > most || kills < 5 {
 			t.Errorf("seed %d: %d bytes written with %d kills, want at most %d (one run: %d) and 5 kills", seed, total, kills, most, single)
 		}
+		t.Logf("seed %d: %d kills, %d bytes written, %d by one run: %.2f times, less a batch per kill %.2f times",
+			seed, kills, total, single, float64(total)/float64(single), float64(total-kills*batch)/float64(single))
 		if determined(last) != determined(want) {
 			t.Errorf("seed %d: after %d kills the report has %+v, after one run %+v", seed, kills, determined(last), determined(want))
 		}
