@@ -13,9 +13,6 @@ import (
 	"github.com/lace-store/lace/pkg/policy"
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/kept"
-	"github.com/lace-store/lace/pkg/store/lmdb"
-	"github.com/lace-store/lace/pkg/store/native"
-	"github.com/lace-store/lace/pkg/store/node"
 	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/vfs/osfs"
 	"github.com/lace-store/lace/pkg/sweep"
@@ -32,19 +29,13 @@ type historyFacts struct {
 // records in the same order before and after a compaction, whatever the
 // profile: its exports are byte-identical.
 func TestHistoryOnEveryProfile(t *testing.T) {
-	compared := []profile.Profile{native.Profile{}, node.Profile{}}
-	if lmdb.Built {
-		compared = append(compared, lmdb.Profile{})
-	} else {
-		t.Log("without LMDB, which needs cgo: the other profiles are compared")
-	}
 	for _, app := range []string{"bbolt", "restic"} {
 		t.Run(app, func(t *testing.T) {
 			if app == "restic" && os.Getenv("LACE_TEST_LONG") == "" {
 				t.Skip("SKIPPED: takes a minute; of the long form, make history-profiles")
 			}
 			var want historyFacts
-			for i, p := range compared {
+			for i, p := range builtProfiles(t) {
 				got := factsOf(t, p, app)
 				if i == 0 {
 					want = got

@@ -93,7 +93,7 @@ func TestImportGraph(t *testing.T) {
 
 // What must be unable to see something does not reach it, even indirectly.
 func TestForbiddenImports(t *testing.T) {
-	profiles := []string{"pkg/store/native", "pkg/store/memory"}
+	profiles := []string{"pkg/store/native", "pkg/store/lmdb", "pkg/store/node", "pkg/store/memory"}
 	commandLine := []string{"github.com/spf13/cobra", "github.com/spf13/viper", "github.com/schollz/progressbar/v3"}
 	for _, rule := range []struct {
 		name, from string

@@ -25,9 +25,6 @@ import (
 // a move has several batches.
 const killJournal = "33620814"
 
-// halfPolicy keeps one half of a synthetic root.
-const halfPolicy = "SelectStoredRecord(R) :- Field(R,'Half',_,'a').\n"
-
 // spoken is what a process says, readable while it still speaks.
 type spoken struct {
 	mu  sync.Mutex

@@ -71,7 +71,9 @@ func complete(f vfs.File, dir, path, profileName string, fsys vfs.FS) error {
 			_, err = f.WriteAt([]byte(marker)[prefix:], int64(prefix))
 		}
 	} else if err == nil {
-		err = judge(got, dir, path, profileName)
+		if err = judge(got, dir, path, profileName); err == nil {
+			err = refuseForeignEntries(fsys, dir, profileName)
+		}
 	}
 	if err == nil {
 		err = syncMarker(f, dir, path, fsys)

@@ -30,6 +30,27 @@ func RefuseCompactionFiles(fsys vfs.FS, dir string) error {
 	return nil
 }
 
+// refuseForeignEntries rejects a root that holds what roots of its profile never
+// do: its marker was exchanged for that of another profile, whose locks do not
+// keep the programs out that know it by its own. It is asked behind the marker.
+func refuseForeignEntries(fsys vfs.FS, dir, profileName string) error {
+	for _, name := range root.ForeignEntries(profileName) {
+		info, err := StatIfPresent(fsys, dir, name)
+		if err != nil {
+			return err
+		}
+		if info == nil {
+			continue
+		}
+		return &store.Error{
+			Kind: store.CorruptStore, Doing: "open", Root: dir, Path: filepath.Join(dir, name),
+			Found: "an entry that no root of the " + profileName + " profile has, beside its marker", Want: "the marker that the root was made with",
+			Hint: "nothing was changed; put the right " + root.Marker + " back, or restore the whole directory from one backup",
+		}
+	}
+	return nil
+}
+
 // StatIfPresent describes an entry of the root; nil is none.
 func StatIfPresent(fsys vfs.FS, dir, name string) (*vfs.Info, error) {
 	path := filepath.Join(dir, name)

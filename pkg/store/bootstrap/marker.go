@@ -70,7 +70,11 @@ func accept(f vfs.File, dir, path, profileName string, opts profile.Options) err
 	if err != nil {
 		return root.IOError("read", dir, path, err)
 	}
-	if err := judge(got, dir, path, profileName); err != nil {
+	err = judge(got, dir, path, profileName)
+	if err == nil {
+		err = refuseForeignEntries(opts.FS, dir, profileName)
+	}
+	if err != nil {
 		return err
 	}
 	if opts.ReadOnly {

@@ -4,6 +4,7 @@
 package root
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/lace-store/lace/pkg/store/vfs"
@@ -18,6 +19,7 @@ const (
 	RecordLog  = "record-log"
 	Records    = "records"
 	LMDBData   = "data.mdb"
+	LMDBLock   = "lock.mdb"
 	Staging    = "staging"
 	IndexStart = "indexes-"   // every generation of index directories starts so
 	Indexes    = "indexes-v2" // the current generation
@@ -48,6 +50,19 @@ func CompactionEntries() []string {
 		Plan + vfs.TempSuffix, State + vfs.TempSuffix, Journal + vfs.TempSuffix,
 		RecordLog + vfs.TempSuffix,
 	}
+}
+
+// ForeignEntries returns the names that a root of another profile has and one of
+// the named profile never. One that is there tells of a marker that was
+// exchanged: the locks of the two profiles do not exclude each other.
+func ForeignEntries(profile string) []string {
+	own := map[string][]string{
+		Native: {Lock, ArenaLock, RecordLog, Staging},
+		LMDB:   {ArenaLock, LMDBData},
+		Node:   {NodeLock, RecordLog},
+	}[profile]
+	telling := []string{Lock, NodeLock, ArenaLock, RecordLog, Staging, LMDBData}
+	return slices.DeleteFunc(telling, func(name string) bool { return slices.Contains(own, name) })
 }
 
 // ProfileOf names the profile that has exactly this marker.
