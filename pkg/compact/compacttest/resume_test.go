@@ -380,6 +380,37 @@ func TestDamagedRecordIsCarried(t *testing.T) {
 	}
 }
 
+// TestDamagedGlyphIsNotCarried: no store opens a root with such a record, so
+// that moving it would finish nothing. The hint names what helps.
+func TestDamagedGlyphIsNotCarried(t *testing.T) {
+	s := scripted()
+	fsys := atThirdMove(t, s)
+	state, err := compact.ReadState(fsys, compacttest.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var row format.PlanRow
+	edit(t, fsys, root.Plan, func(b []byte) []byte {
+		row, err = format.DecodePlanRow(b[format.PlanHeaderLen+format.PlanRowLen*int(state.Cursor):])
+		return b
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []uint64{row.OffsetOld, row.OffsetNew} {
+		edit(t, fsys, root.Records, func(b []byte) []byte { b[at] ^= 1; return b })
+	}
+	for _, carry := range []bool{false, true} {
+		o := settings(s)
+		o.Run.CarryDamaged = carry
+		_, err := compacttest.Plain{}.Resume(t.Context(), fsys, compacttest.Dir, o)
+		var corrupt *store.Error
+		if !errors.As(err, &corrupt) || !errors.Is(err, store.CorruptStore) || !strings.Contains(corrupt.Hint, "backup") {
+			t.Errorf("carry %v: %v", carry, err)
+		}
+	}
+}
+
 // TestDamagedJournalIsMended: a journal copy that is damaged sends recovery to
 // the row's old range, which the row may be about to overwrite itself. A kill
 // at any call of that recovery must still leave a whole copy.

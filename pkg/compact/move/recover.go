@@ -230,19 +230,20 @@ func (m *Mover) resolve(i format.RowIndex, r format.PlanRow, j *liveJournal, tri
 			return 0, m.wrap(root.Records, err)
 		}
 	}
-	if m.cfg.CarryDamaged {
-		source, ok, err := m.intactGlyph(i, r, j, tries)
-		if err != nil {
-			return 0, m.wrap(root.Records, err)
-		}
-		if ok {
-			m.stats.Damaged = append(m.stats.Damaged, uint64(i))
-			return source, nil
-		}
+	source, begins, err := m.intactGlyph(i, r, j, tries)
+	if err != nil {
+		return 0, m.wrap(root.Records, err)
 	}
-	err := m.corrupt(i, r, "neither the journal, nor the old place, nor the new place holds this record")
-	err.Hint = "nothing was written; if this record was damaged before, lace resume " + m.cfg.Dir + " --carry-damaged moves it as it is"
-	return 0, err
+	if begins && m.cfg.CarryDamaged {
+		m.stats.Damaged = append(m.stats.Damaged, uint64(i))
+		return source, nil
+	}
+	corrupt := m.corrupt(i, r, "neither the journal, nor the old place, nor the new place holds this record")
+	corrupt.Hint = "nothing was written; its glyph line is damaged, and no store opens a root with such a record: restore the root from a backup"
+	if begins {
+		corrupt.Hint = "nothing was written; if this record was damaged before, lace resume " + m.cfg.Dir + " --carry-damaged moves it as it is"
+	}
+	return 0, corrupt
 }
 
 // intactGlyph finds the first source, the destination aside, that begins with
