@@ -25,6 +25,7 @@ type phaseBody struct {
 // compactDocument is the result of compact and resume.
 type compactDocument struct {
 	head
+	asked          bool      // for a compaction of its own, and not to resume one
 	Boundary       uint64    `json:"boundary"`
 	Retained       countBody `json:"retained"`
 	Removed        countBody `json:"removed"`
@@ -51,7 +52,7 @@ type compactDocument struct {
 }
 
 func newCompactDocument(command, root string) *compactDocument {
-	return &compactDocument{head: newHead(command, root), Phases: []phaseBody{}}
+	return &compactDocument{head: newHead(command, root), asked: command == "compact", Phases: []phaseBody{}}
 }
 
 // fill takes over what the report says. t is what the sweep counted, nil
@@ -107,7 +108,11 @@ func (d *compactDocument) summary(w io.Writer) {
 		fmt.Fprintf(w, "%s: skipped, less than --min-released would be released; nothing was changed\n", ui.Quote(d.Root))
 		return
 	case outcomeResumed:
-		fmt.Fprintf(w, "%s: an interrupted compaction was resumed and is finished; what was asked for now is the next run's\n", ui.Quote(d.Root))
+		fmt.Fprintf(w, "%s: the interrupted compaction is finished", ui.Quote(d.Root))
+		if d.asked {
+			fmt.Fprint(w, "; what was asked for now is the next run's")
+		}
+		fmt.Fprintln(w)
 	default:
 		fmt.Fprintf(w, "%s: compacted\n", ui.Quote(d.Root))
 	}

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Makes an example root, previews what a policy would remove, compacts the
-# root in place and proves it sound. Everything happens below tmp/demo.
+# root in place, which a deadline interrupts, resumes it and proves it sound: the
+# session of the README. Everything happens below tmp/demo.
 set -eu
 
 root=tmp/demo/root
@@ -17,6 +18,13 @@ run() {
 
 run go run ./scripts/mkroot --records 20000 --min-size 200 --max-size 4000 --seed 1 --links 20% "$root"
 run bin/lace sweep "$root" --policy "$policy" --dry-run
-run bin/lace compact "$root" --policy "$policy"
+code=0
+run bin/lace compact "$root" --policy "$policy" --io-limit 1MiB/s --deadline 5s || code=$?
+if [ "$code" != 75 ]; then
+	echo "demo: exit $code, and 75 is that of a run that was stopped" >&2
+	exit 1
+fi
+run bin/lace inspect "$root"
+run bin/lace resume "$root"
 run bin/lace verify "$root"
 run bin/lace inspect "$root"
