@@ -22,6 +22,9 @@ const maxFindings = 1 << 10
 // postings with a scan of the rows and their records, in one transaction. What
 // the scan expects must be there, and nothing else.
 func (x *examination) CheckIndexes(ctx context.Context) (listdir.Checked, error) {
+	if err := x.env.checkPages(); err != nil {
+		return listdir.Checked{}, err
+	}
 	c := check{ctx: ctx, x: x, project: inserter{env: x.env, arena: x.arena}}
 	err := x.env.view(c.run)
 	return c.result, err

@@ -41,11 +41,9 @@ func (p Profile) Compact(ctx context.Context, dir string, opts profile.CompactOp
 			return compact.Report{}, err
 		}
 		return c.withArena(func(p *physical) (compact.Report, error) {
-			// Nothing refuses any more.
-			if c.found.Any() {
-				if err := c.clearLeftovers(ctx); err != nil {
-					return compact.Report{}, err
-				}
+			// Nothing refuses any more, and the root has shown that it is whole.
+			if err := compact.ClearLeftovers(c.fs, dir, c.found); err != nil {
+				return compact.Report{}, err
 			}
 			return compact.Run(ctx, p, plan, opts.Run)
 		})
@@ -134,6 +132,9 @@ func (c *compaction) sweep(ctx context.Context, choose profile.Choose) (*compact
 }
 
 func (c *compaction) choose(ctx context.Context, s *Store, choose profile.Choose) (set *kept.Set, err error) {
+	if err := c.requireWhole(ctx, s); err != nil {
+		return nil, err
+	}
 	if !c.opts.DiscardUnlisted {
 		var end uint64
 		err := s.read(func() error { end = s.now.end; return nil })
@@ -150,6 +151,31 @@ func (c *compaction) choose(ctx context.Context, s *Store, choose profile.Choose
 		return err
 	})
 	return set, err
+}
+
+// requireWhole checks what a compaction relies on and an opening does not look
+// at: every page of the databases, that each row has its record, and each hash
+// its row. With rows that are not those of the arena, a copy from another day
+// among them, it would move and release the bytes of other records.
+func (c *compaction) requireWhole(ctx context.Context, s *Store) error {
+	if err := s.env.checkPages(); err != nil {
+		return err
+	}
+	pos := s.Position()
+	rows, err := s.Rows(pos)
+	if err == nil {
+		err = checkRecords(ctx, s.arena, c.dir, rows.All())
+	}
+	if err != nil {
+		return err
+	}
+	return s.env.view(func(txn *mdb.Txn) error {
+		stat, err := txn.Stat(s.env.hashes)
+		if err == nil && stat.Entries != uint64(pos) {
+			err = s.env.corrupt("database "+hashesName, fmt.Sprintf("%d entries", stat.Entries), fmt.Sprintf("%d, as many as rows", pos))
+		}
+		return err
+	})
 }
 
 // rows is the row table by cursor. Its environment is open during a reading
@@ -228,23 +254,23 @@ func (c *compaction) clearLeftovers(ctx context.Context) error {
 	if err != nil {
 		return root.IOError("open", c.dir, path, err)
 	}
-	err = checkGlyphs(ctx, records, c.dir, rows.All())
+	err = checkRecords(ctx, records, c.dir, rows.All())
 	if err = errors.Join(err, records.Close()); err != nil {
 		return err
 	}
 	return compact.ClearLeftovers(c.fs, c.dir, c.found)
 }
 
-// checkGlyphs checks that rows lie inside the arena and begin with the glyph
-// lines of their hashes.
-func checkGlyphs(ctx context.Context, records vfs.File, dir string, rows iter.Seq2[rowlog.Row, error]) error {
+// checkRecords checks that rows follow each other in the arena, and that each
+// begins with the glyph line of its hash.
+func checkRecords(ctx context.Context, records vfs.File, dir string, rows iter.Seq2[rowlog.Row, error]) error {
 	path := filepath.Join(dir, root.Records)
 	info, err := records.Stat()
 	if err != nil {
 		return root.IOError("open", dir, path, err)
 	}
 	glyphs := rowlog.GlyphReader{Arena: records, End: uint64(info.Size)}
-	id := store.RecordID(0)
+	id, end := store.RecordID(0), uint64(0)
 	for row, err := range rows {
 		if err != nil {
 			return err
@@ -256,6 +282,10 @@ func checkGlyphs(ctx context.Context, records vfs.File, dir string, rows iter.Se
 		if err := row.CheckInside(uint64(info.Size)); err != nil {
 			return root.Corrupt(dir, path, where, err.Error(), "")
 		}
+		if row.Offset != end {
+			return root.Corrupt(dir, path, where, "a row that does not follow the one before", fmt.Sprintf("offset %d", end))
+		}
+		end = row.End()
 		b, err := glyphs.Glyph(row)
 		if err != nil {
 			return root.IOError("read", dir, path, err)

@@ -69,6 +69,7 @@ func (c claim) release() {
 // env is an opened environment and its three databases. It is not safe for
 // concurrent use: the map may only be resized while no transaction is open.
 type env struct {
+	fs                     vfs.FS // that has data.mdb; nil in tests that put it elsewhere
 	dir                    string // of the root
 	claim                  claim
 	mdb                    *mdb.Env
@@ -86,14 +87,15 @@ const (
 
 // openEnv opens the environment in dir, which is the root except in tests.
 func openEnv(fsys vfs.FS, dir string, mode envMode, o hooks) (*env, error) {
-	claim, err := claimRoot(fsys, dir)
-	if err != nil {
+	e, place := &env{fs: fsys, dir: dir}, dir
+	if o.envDir != nil {
+		e.fs, place = nil, o.envDir(dir)
+	} else if err := requireRegular(fsys, dir); err != nil {
 		return nil, err
 	}
-	e := &env{dir: dir, claim: claim}
-	place := dir
-	if o.envDir != nil {
-		place = o.envDir(dir)
+	var err error
+	if e.claim, err = claimRoot(fsys, dir); err != nil {
+		return nil, err
 	}
 	if err := e.open(place, mode, o); err != nil {
 		return nil, errors.Join(e.failed("open", err), e.close())
@@ -122,6 +124,9 @@ func (e *env) open(place string, mode envMode, h hooks) (err error) {
 		if _, err := e.mdb.ReaderCheck(); err != nil {
 			return err
 		}
+	}
+	if err := e.requireDatabases(); err != nil {
+		return err
 	}
 	run := e.mdb.View
 	if mode == envCreate {

@@ -64,6 +64,10 @@ func (x *examination) open(p Profile) (err error) {
 	if x.env, err = openEnv(x.fs, x.dir, envRead, p.hooks); err != nil {
 		return err
 	}
+	// A comparison of the postings looks at their pages.
+	if err := x.env.checkPages(postingsName); err != nil {
+		return err
+	}
 	if err := x.openArena(); err != nil {
 		return err
 	}

@@ -77,3 +77,13 @@ func ExchangeHash(s *Store, id store.RecordID) error {
 	}
 	return s.env.update(func(txn *mdb.Txn) error { return txn.Put(s.env.hashes, row.Hash[:], encodeID(id+1), 0) })
 }
+
+// ShiftRow moves the row of an id and leaves the others.
+func ShiftRow(s *Store, id store.RecordID) error {
+	row, err := s.Row(id)
+	if err != nil {
+		return err
+	}
+	row.Offset++
+	return s.env.update(func(txn *mdb.Txn) error { return txn.Put(s.env.rows, encodeID(id), row.AppendTo(nil), 0) })
+}

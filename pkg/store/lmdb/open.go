@@ -81,7 +81,13 @@ func (s *Store) openFiles(marker vfs.File, h hooks) (keeps bool, err error) {
 	if s.env, err = openEnv(s.fs, s.dir, envMode, h); err != nil {
 		return false, err
 	}
-	if !s.readOnly {
+	if s.readOnly {
+		// A reader is about to read everything. Damage must not end it in the
+		// middle, or give it other answers.
+		if err := s.env.checkPages(); err != nil {
+			return false, err
+		}
+	} else {
 		// An opener that was interrupted may have left any of it unsynced.
 		if err := s.env.sync(); err != nil {
 			return false, err

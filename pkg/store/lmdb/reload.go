@@ -56,10 +56,17 @@ const (
 // Reload implements compact.Reloader. The first transaction empties the
 // databases; each further batch is one. What the last primary row says is how
 // far an earlier run came.
+//
+// The plan and the arena have everything that the databases had, so that an
+// environment which is missing is made. One that is damaged is for the operator
+// to move away: nobody else may say that it is not needed any more.
 func (p *physical) Reload(ctx context.Context, plan compact.Reload) (done compact.Reloaded, err error) {
-	e, err := openEnv(p.c.fs, p.c.dir, envWrite, p.c.profile.hooks)
+	e, err := openEnv(p.c.fs, p.c.dir, envCreate, p.c.profile.hooks)
 	if err != nil {
-		return done, root.Resumable(err, p.c.dir)
+		return done, p.replaceable(err)
+	}
+	if err := e.checkPages(); err != nil {
+		return done, p.replaceable(errors.Join(err, e.close()))
 	}
 	r := &reload{plan: plan, hooks: p.c.profile.hooks, insert: inserter{env: e, arena: p.File}}
 	err = r.run(ctx, p)
@@ -68,6 +75,15 @@ func (p *physical) Reload(ctx context.Context, plan compact.Reload) (done compac
 		done.Unshrunk, err = unshrunk(e)
 	}
 	return done, root.Resumable(errors.Join(err, e.close()), p.c.dir)
+}
+
+// replaceable says in an error how to go on.
+func (p *physical) replaceable(err error) error {
+	var known *store.Error
+	if errors.As(err, &known) && known.Kind == store.CorruptStore {
+		known.Hint = "nothing was lost; move " + known.Path + " and " + root.LMDBLock + " away, then lace resume " + p.c.dir + " makes them anew"
+	}
+	return root.Resumable(err, p.c.dir)
 }
 
 // unshrunk says how large data.mdb stays.
@@ -100,7 +116,7 @@ func (r *reload) run(ctx context.Context, p *physical) error {
 	empty := start == 0
 	if empty && r.plan.Resumed {
 		// Before the old rows go: every record that the plan names is there.
-		if err := checkGlyphs(ctx, p.File, p.c.dir, r.rows()); err != nil {
+		if err := checkRecords(ctx, p.File, p.c.dir, r.rows()); err != nil {
 			return err
 		}
 	}
