@@ -74,6 +74,7 @@ type env struct {
 	claim                  claim
 	mdb                    *mdb.Env
 	rows, hashes, postings mdb.DBI
+	commit                 func() error // hooks.commit
 }
 
 // envMode is how an environment is opened.
@@ -87,7 +88,7 @@ const (
 
 // openEnv opens the environment in dir, which is the root except in tests.
 func openEnv(fsys vfs.FS, dir string, mode envMode, o hooks) (*env, error) {
-	e, place := &env{fs: fsys, dir: dir}, dir
+	e, place := &env{fs: fsys, dir: dir, commit: o.commit}, dir
 	if o.envDir != nil {
 		e.fs, place = nil, o.envDir(dir)
 	} else if err := requireRegular(fsys, dir); err != nil {
@@ -178,7 +179,14 @@ func (e *env) view(f func(txn *mdb.Txn) error) error {
 // when the map had to grow.
 func (e *env) update(f func(txn *mdb.Txn) error) error {
 	for {
-		err := e.resized(func() error { return e.mdb.Update(f) })
+		err := e.resized(func() error {
+			return e.mdb.Update(func(txn *mdb.Txn) error {
+				if err := f(txn); err != nil || e.commit == nil {
+					return err
+				}
+				return e.commit()
+			})
+		})
 		if !isErrno(err, mdb.MapFull) {
 			return e.failed("write", err)
 		}

@@ -87,3 +87,18 @@ func ShiftRow(s *Store, id store.RecordID) error {
 	row.Offset++
 	return s.env.update(func(txn *mdb.Txn) error { return txn.Put(s.env.rows, encodeID(id), row.AppendTo(nil), 0) })
 }
+
+// Committing is the profile with a call before every commit.
+func (p Profile) Committing(commit func() error) Profile {
+	p.hooks.commit = commit
+	return p
+}
+
+// Batches is the profile with reloads in batches of that many rows.
+func (p Profile) Batches(rows uint64) Profile {
+	p.hooks.batchRows = rows
+	return p
+}
+
+// EnvOf is the directory that In has chosen.
+func EnvOf(p Profile) string { return p.hooks.envDir("") }

@@ -108,6 +108,17 @@ type Transcripts struct {
 	// Normalize, unless nil, takes out of a transcript what differs from one
 	// process to another.
 	Normalize func(string) string
+	// Fork, unless nil, is the subject of a copy of another one's root. A profile
+	// whose root lies only in part on a model file system copies the rest, and
+	// notes in the transcript what goes past it.
+	Fork func(t *testing.T, of Subject, noted *faultfs.FS) Subject
+}
+
+func (r Transcripts) fork(t *testing.T, of Subject, noted *faultfs.FS) Subject {
+	if r.Fork == nil {
+		return of
+	}
+	return r.Fork(t, of, noted)
 }
 
 func (r Transcripts) golden(t *testing.T, name string, fsys *faultfs.FS, more string) {
@@ -161,7 +172,7 @@ func (r Transcripts) Compaction(t *testing.T, phases []Phase) {
 	shape, settings := scripted()
 	base := r.scriptedRoot(t, shape)
 	fsys := faultfs.New(base.Clone(), Dir)
-	_, err := r.Subject.Compact(t.Context(), fsys, Dir, shape.Set(), settings)
+	_, err := r.fork(t, r.Subject, fsys).Compact(t.Context(), fsys, Dir, shape.Set(), settings)
 	Must(t, err)
 	r.golden(t, "compact", fsys, "")
 	for _, phase := range phases {
@@ -174,11 +185,12 @@ func (r Transcripts) Compaction(t *testing.T, phases []Phase) {
 				}
 				return seen >= phase.Nth
 			}})
-			if _, err := r.Subject.Compact(t.Context(), first, Dir, shape.Set(), settings); err == nil {
+			killed := r.fork(t, r.Subject, first)
+			if _, err := killed.Compact(t.Context(), first, Dir, shape.Set(), settings); err == nil {
 				t.Fatal("not killed")
 			}
 			next := faultfs.New(disk.Clone(), Dir)
-			report, err := r.Subject.Resume(t.Context(), next, Dir, settings)
+			report, err := r.fork(t, killed, next).Resume(t.Context(), next, Dir, settings)
 			Must(t, err)
 			r.golden(t, "resume-"+phase.Name, next, fmt.Sprintf("outcome %s\n", report.Outcome))
 		})

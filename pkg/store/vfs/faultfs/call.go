@@ -37,13 +37,14 @@ const (
 	Rename    Op = "rename"
 	SyncDir   Op = "syncdir"
 	Space     Op = "space"
+	Commit    Op = "commit" // of a database, see Note
 )
 
 // Changing says whether the verb changes a file or a directory, or makes such
 // a change durable: the calls at which a crash or a full disk can matter.
 func (o Op) Changing() bool {
 	switch o {
-	case Create, Write, Truncate, Punch, SetSparse, Mkdir, Remove, Rename, Sync, SyncDir:
+	case Create, Write, Truncate, Punch, SetSparse, Mkdir, Remove, Rename, Sync, SyncDir, Commit:
 		return true
 	}
 	return false

@@ -11,7 +11,8 @@
 //	syncdir .
 //	punch records [4096, 1048576): not supported by this file system
 //
-// Paths are relative to the directory given to New, ranges are in bytes, and
+// What goes past it, such as the commit of a database, stands there when it is
+// noted. Paths are relative to the directory given to New, ranges are in bytes, and
 // the text after the colon is the error of a call that failed. Writes that
 // continue each other are one line, so that the size of a buffer does not show.
 package faultfs

@@ -198,3 +198,10 @@ func (f *FS) Space(path string) (space vfs.Space, err error) {
 	})
 	return space, err
 }
+
+// Note writes down a change that goes past this file system, right before it is
+// made: the commit of a database that opens its file itself. A fault that hits it
+// is for the caller to heed.
+func (f *FS) Note(op Op, path string) error {
+	return f.do(Call{Op: op, Path: f.relative(path)}, func() error { return nil })
+}

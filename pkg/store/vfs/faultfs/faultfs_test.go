@@ -216,3 +216,17 @@ func TestFailedOpenLeaksNothing(t *testing.T) {
 		}
 	}
 }
+
+// A note stands in the transcript among the calls, and can be failed like one.
+func TestNote(t *testing.T) {
+	fsys, dir := newFS(t)
+	must(t, fsys.SyncDir(dir))
+	must(t, fsys.Note(faultfs.Commit, filepath.Join(dir, "data.mdb")))
+	fsys.Inject(faultfs.Fault{Match: faultfs.On(faultfs.Commit, "data.mdb"), Err: syscall.EIO})
+	if err := fsys.Note(faultfs.Commit, filepath.Join(dir, "data.mdb")); !errors.Is(err, syscall.EIO) {
+		t.Errorf("a failed note: %v", err)
+	}
+	if got, want := fsys.Transcript(faultfs.Changing), "syncdir .\ncommit data.mdb\ncommit data.mdb: input/output error\n"; got != want {
+		t.Errorf("transcript %q, want %q", got, want)
+	}
+}
