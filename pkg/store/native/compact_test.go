@@ -81,6 +81,11 @@ func (c compactable) unchanged(t *testing.T) {
 	}
 }
 
+// TestCompaction: the kept set, and everything that goes on afterwards.
+func TestCompaction(t *testing.T) {
+	subject.Compaction(t, quickFS(), filepath.Join(t.TempDir(), "root"), compact.Punched)
+}
+
 // TestCompactReleasesStorage: order and bytes of what stays, ids from 1, and
 // the storage that the file system takes back.
 func TestCompactReleasesStorage(t *testing.T) {

@@ -33,6 +33,7 @@ var (
 	put         = profiletest.Put
 	get         = profiletest.Get
 	keepAll     = profiletest.KeepAll
+	edit        = profiletest.Edit
 	contents    = subject.Contents
 	build       = subject.MakeRoot
 	newRoot     = subject.NewRoot

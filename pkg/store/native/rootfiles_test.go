@@ -13,6 +13,7 @@ import (
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/native"
 	"github.com/lace-store/lace/pkg/store/profile"
+	"github.com/lace-store/lace/pkg/store/profiletest"
 	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/vfs/faultfs"
@@ -61,8 +62,10 @@ func TestFilesWithoutAStateAreClearedFromASoundRoot(t *testing.T) {
 
 func TestFilesWithoutAStateStayInADamagedRoot(t *testing.T) {
 	for what, damage := range map[string]func(t *testing.T, dir string){
-		"row":   func(t *testing.T, dir string) { edit(t, filepath.Join(dir, root.RecordLog), setByte(70, '!')) },
-		"glyph": func(t *testing.T, dir string) { edit(t, filepath.Join(dir, root.Records), setByte(3, '!')) },
+		"row": func(t *testing.T, dir string) {
+			edit(t, filepath.Join(dir, root.RecordLog), profiletest.SetByte(70, '!'))
+		},
+		"glyph": func(t *testing.T, dir string) { edit(t, filepath.Join(dir, root.Records), profiletest.SetByte(3, '!')) },
 	} {
 		for _, name := range []string{root.Plan, root.Journal, root.Plan + ".lace-tmp", root.RecordLog + ".lace-tmp"} {
 			fsys, dir := newRoot(t, blobs(0, 3)...)

@@ -117,19 +117,7 @@ func TestRefusedCompactionLeavesTheLog(t *testing.T) {
 	}
 }
 
-// TestResumeReportsABadLog: nothing is to be finished, and the log is damaged.
-func TestResumeReportsABadLog(t *testing.T) {
-	c := newCompactable(t)
-	edit(t, filepath.Join(c.dir, root.RecordLog), func(log []byte) []byte {
-		log[5*rowlog.RowLen] ^= 0xff
-		return log
-	})
-	unchanged(t, c.dir, func() {
-		if _, err := native.Resume(t.Context(), c.dir, c.options()); !errors.Is(err, store.CorruptStore) {
-			t.Errorf("resume: %v", err)
-		}
-	})
-}
+func TestResumeReportsABadLog(t *testing.T) { subject.ResumeReportsABadLog(t) }
 
 // TestRefusedCompactionLeavesLeftovers: files without a state stay while a guard,
 // the choice, or a record that is alive may refuse.

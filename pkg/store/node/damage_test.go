@@ -3,7 +3,6 @@ package node_test
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +18,7 @@ import (
 	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/profiletest"
 	"github.com/lace-store/lace/pkg/store/root"
+	"github.com/lace-store/lace/pkg/store/vfs"
 	"github.com/lace-store/lace/pkg/store/vfs/faultfs"
 )
 
@@ -147,46 +147,15 @@ func TestEveryStateOfTheTruth(t *testing.T) {
 	}
 }
 
-func setRow(index int, offset, length func(uint64) uint64) func([]byte) []byte {
-	return func(log []byte) []byte {
-		row := log[index*64:]
-		binary.LittleEndian.PutUint64(row[48:], offset(binary.LittleEndian.Uint64(row[48:])))
-		binary.LittleEndian.PutUint64(row[56:], length(binary.LittleEndian.Uint64(row[56:])))
-		return log
-	}
-}
-
-func same(n uint64) uint64            { return n }
-func plus(d int) func(uint64) uint64  { return func(n uint64) uint64 { return n + uint64(d) } }
-func to(v uint64) func(uint64) uint64 { return func(uint64) uint64 { return v } }
-func setByte(at int, c byte) func([]byte) []byte {
-	return func(b []byte) []byte { b[at] = c; return b }
-}
-
-// A bad complete row, with and without a torn one behind it, fails closed.
+// TestBadRowFailsClosed: a bad complete row is named with its offset, and nothing
+// changes.
 func TestBadRowFailsClosed(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		change func(log []byte) []byte
-		names  string
-	}{
-		{"encoding of the hash", setByte(64+5, '!'), "row 1 at offset 64"},
-		{"zero length", setRow(1, same, to(0)), "row 1 at offset 64"},
-		{"first offset", setRow(0, plus(1), same), "row 0 at offset 0"},
-		{"gap", setRow(2, plus(1), same), "row 2 at offset 128"},
-		{"overflow", setRow(3, same, to(1<<64-1)), "row 3 at offset 192"},
-		{"one byte beyond the arena", setRow(3, same, plus(1)), "row 3 at offset 192"},
-		{"duplicate", func(log []byte) []byte { copy(log[3*64:][:48], log[:48]); return log }, "row 3 at offset 192"},
-		{"a lost row without its record", func(log []byte) []byte { return append(log, make([]byte, 64)...) }, "row 4 at offset 256"},
-	} {
-		for _, torn := range []int{0, 63} {
-			t.Run(fmt.Sprintf("%s, %d bytes torn", c.name, torn), func(t *testing.T) {
-				_, dir := subject.NewRoot(t, profiletest.Blobs(0, 4)...)
-				edit(t, filepath.Join(dir, root.RecordLog), func(b []byte) []byte { return append(c.change(b), make([]byte, torn)...) })
-				refuses(t, dir, store.CorruptStore, c.names, root.RecordLog)
-			})
-		}
+	beyond := profiletest.BadRow{
+		Name: "one byte beyond the arena", Change: profiletest.SetRow(3, profiletest.As, profiletest.Plus(1)), Names: []string{"row 3 at offset 192"},
 	}
+	subject.BadRowsFailClosed(t, append(profiletest.BadRows(), beyond), func(t *testing.T, _ vfs.FS, dir string, parts ...string) {
+		refuses(t, dir, store.CorruptStore, parts...)
+	})
 }
 
 // An arena that has lost bytes, or whose glyph lines are not those of the rows.
@@ -195,37 +164,15 @@ func TestBadArenaFailsClosed(t *testing.T) {
 	must(t, os.Truncate(filepath.Join(dir, root.Records), int64(len(profiletest.Blob(0))+len(profiletest.Blob(1))+len(profiletest.Blob(2))-1)))
 	refuses(t, dir, store.CorruptStore, "row 2 at offset 128")
 	fsys, dir := subject.NewRoot(t, profiletest.Blobs(0, 3)...)
-	edit(t, filepath.Join(dir, root.Records), setByte(len(profiletest.Blob(0))+10, 'x'))
+	profiletest.Edit(t, filepath.Join(dir, root.Records), profiletest.SetByte(len(profiletest.Blob(0))+10, 'x'))
 	for _, i := range []int{0, 1, 2, 4} {
 		profiletest.Kind(t, openers[i].open(fsys, dir), store.CorruptStore, "record #2")
 	}
 }
 
-func TestPartialFinalRow(t *testing.T) {
-	for torn := 1; torn < 64; torn += 9 {
-		fsys, dir := subject.NewRoot(t, profiletest.Blobs(0, 3)...)
-		log := filepath.Join(dir, root.RecordLog)
-		whole, err := os.ReadFile(log)
-		must(t, err)
-		edit(t, log, func(b []byte) []byte { return append(b, b[:torn]...) })
-		s, err := node.Open(t.Context(), dir, profile.Options{FS: fsys, ReadOnly: true})
-		must(t, err)
-		if s.TornBytes() != uint64(torn) || s.Position() != 3 {
-			t.Errorf("a reader sees %d torn bytes behind position %d, want %d behind 3", s.TornBytes(), s.Position(), torn)
-		}
-		must(t, s.Close())
-		if info, err := os.Stat(log); err != nil || info.Size() != int64(len(whole)+torn) {
-			t.Errorf("a reader changed the log: %v", err)
-		}
-		all, err := subject.Contents(t, fsys, dir)
-		if err != nil || !profiletest.Same(all, profiletest.Blobs(0, 3)) {
-			t.Errorf("%d records, %v", len(all), err)
-		}
-		if after, err := os.ReadFile(log); err != nil || !bytes.Equal(after, whole) {
-			t.Errorf("%d torn bytes: the log has %d bytes (%v), want %d", torn, len(after), err, len(whole))
-		}
-	}
-}
+func TestPartialFinalRow(t *testing.T)      { subject.PartialFinalRow(t) }
+func TestLostRowsAreRestored(t *testing.T)  { subject.LostRowsAreRestored(t) }
+func TestResumeReportsABadLog(t *testing.T) { subject.ResumeReportsABadLog(t) }
 
 // Ordinary open rejects every file of a compaction and every temporary, and
 // says what resumes.
@@ -287,7 +234,7 @@ func TestTornStateAndMissingPlan(t *testing.T) {
 func TestResidue(t *testing.T) {
 	fsys, dir := subject.NewRoot(t, profiletest.Blobs(0, 2)...)
 	arena := filepath.Join(dir, root.Records)
-	edit(t, arena, func(b []byte) []byte { return append(b, make([]byte, 5000)...) })
+	profiletest.Edit(t, arena, func(b []byte) []byte { return append(b, make([]byte, 5000)...) })
 	s, err := node.Open(t.Context(), dir, profile.Options{FS: fsys})
 	must(t, err)
 	_, err = profiletest.Admit(s, profiletest.Blob(2))
@@ -299,7 +246,7 @@ func TestResidue(t *testing.T) {
 	must(t, os.Truncate(filepath.Join(dir, root.RecordLog), 128))
 	profiletest.Kind(t, openers[4].open(fsys, dir), store.Guarded, root.RecordLog)
 	// A mebibyte of residue is worth a release even if everything is kept.
-	edit(t, arena, func(b []byte) []byte { return append(b, make([]byte, 2<<20)...) })
+	profiletest.Edit(t, arena, func(b []byte) []byte { return append(b, make([]byte, 2<<20)...) })
 	opts := profile.CompactOptions{Open: profile.Options{FS: fsys}, DiscardUnlisted: true}
 	report, err := node.Profile{}.Compact(t.Context(), dir, opts, profiletest.KeepAll)
 	if err != nil || report.Outcome != compact.NothingToDo || report.Release != compact.Truncated {
@@ -316,40 +263,14 @@ func exactLength(t *testing.T, dir string, records [][]byte) {
 	}
 }
 
-// A compaction: retained set by hash in the old order, contiguous ids, position,
-// identical bytes, and the exact length of the arena.
+// TestCompaction: the kept set, and everything that goes on afterwards; the arena
+// has the exact length.
 func TestCompaction(t *testing.T) {
-	fsys, dir := subject.NewRoot(t, profiletest.Blobs(0, 20)...)
-	opts := profile.CompactOptions{Open: profile.Options{FS: fsys}}
-	var stay [][]byte
-	report, err := node.Profile{}.Compact(t.Context(), dir, opts, func(context.Context, store.Backend) (*kept.Set, error) {
-		set := kept.New(20)
-		for n := 1; n < 20; n += 3 {
-			set.Add(store.RecordID(n + 1))
-			stay = append(stay, profiletest.Blob(n))
-		}
-		return set, nil
-	})
-	if err != nil || report.Outcome != compact.Done || report.Release != compact.Truncated || report.Released != report.Removed.Bytes {
-		t.Fatalf("%+v, %v", report, err)
-	}
-	all, err := subject.Contents(t, fsys, dir)
-	if err != nil || !profiletest.Same(all, stay) {
-		t.Errorf("%d records, %v", len(all), err)
-	}
-	exactLength(t, dir, stay)
-	// The next record goes right behind, and everything can go.
-	s, err := node.Open(t.Context(), dir, profile.Options{FS: fsys})
-	must(t, err)
-	got, err := profiletest.Admit(s, profiletest.Blob(0))
-	if err = errors.Join(err, s.Close()); err != nil || got.Position != store.Position(len(stay)+1) {
-		t.Errorf("%+v, %v", got, err)
-	}
-	_, err = node.Profile{}.Compact(t.Context(), dir, opts, func(context.Context, store.Backend) (*kept.Set, error) {
-		return kept.New(store.Position(len(stay) + 1)), nil
-	})
-	must(t, err)
+	fsys, dir := profiletest.QuickFS(), filepath.Join(t.TempDir(), "root")
+	subject.Compaction(t, fsys, dir, compact.Truncated)
 	exactLength(t, dir, nil)
+	subject.MakeRoot(t, fsys, dir, profiletest.Blobs(0, 3)...)
+	exactLength(t, dir, profiletest.Blobs(0, 3))
 	for _, o := range openers {
 		must(t, o.open(fsys, dir))
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -108,6 +109,8 @@ type Transcripts struct {
 	// Normalize, unless nil, takes out of a transcript what differs from one
 	// process to another.
 	Normalize func(string) string
+	// Leave, unless nil, leaves what only this profile cleans away.
+	Leave func(t *testing.T, f *crashfs.FS)
 	// Fork, unless nil, is the subject of a copy of another one's root. A profile
 	// whose root lies only in part on a model file system copies the rest, and
 	// notes in the transcript what goes past it.
@@ -156,6 +159,86 @@ func (r Transcripts) Run(t *testing.T, s Session) {
 	}
 	Must(t, b.Close())
 	r.golden(t, s.Name, fsys, "")
+}
+
+// LogSessions are those of a profile with a record-log and lists in files, on a
+// root whose marker is that.
+func (r Transcripts) LogSessions(t *testing.T, marker string) []Session {
+	opened := func(fsys vfs.FS) (profile.Store, error) { return r.OpenStore(t.Context(), fsys, Dir) }
+	created := func(fsys vfs.FS) (profile.Store, error) { return r.Subject.Create(t.Context(), fsys, Dir) }
+	log := at(root.RecordLog)
+	built := func(t *testing.T, f *crashfs.FS) { r.MakeRoot(t, f, Dir, Blobs(0, 3)...) }
+	return []Session{
+		{Name: "create", Open: created},
+		{Name: "create-over-a-marker", Base: func(t *testing.T, f *crashfs.FS) {
+			Must(t, f.Mkdir(Dir))
+			Put(t, f, at(root.Marker), marker[:7])
+		}, Open: created},
+		{Name: "open", Base: built, Open: opened},
+		{Name: "open-with-torn-row", Base: func(t *testing.T, f *crashfs.FS) {
+			built(t, f)
+			Put(t, f, log, Get(t, f, log)+"torn")
+		}, Open: opened},
+		{Name: "open-with-lost-row", Base: func(t *testing.T, f *crashfs.FS) {
+			built(t, f)
+			rows := Get(t, f, log)
+			Put(t, f, log, rows[:64]+string(make([]byte, 64))+rows[128:])
+		}, Open: opened},
+		{Name: "open-cleans", Base: func(t *testing.T, f *crashfs.FS) { built(t, f); r.leave(t, f) }, Open: opened},
+		{Name: "admit", Base: built, Open: opened, Act: admitting(10, 13)},
+		{Name: "admit-duplicates", Base: built, Open: opened, Act: admitting(1, 2)},
+		{Name: "index-publication", Base: built, Open: opened, Act: asking(2)},
+		{Name: "index-republication", Base: func(t *testing.T, f *crashfs.FS) {
+			built(t, f)
+			for _, act := range []func(profile.Store) error{asking(2), admitting(7, 8)} {
+				b, err := opened(f)
+				Must(t, err)
+				Must(t, errors.Join(act(b), b.Close()))
+			}
+		}, Open: opened, Act: asking(8)},
+	}
+}
+
+// leave leaves what the next opening cleans away.
+func (r Transcripts) leave(t *testing.T, f *crashfs.FS) {
+	t.Helper()
+	if r.Leave != nil {
+		r.Leave(t, f)
+	}
+	Must(t, f.Mkdir(at(root.IndexStart+"v1")))
+}
+
+func asking(times int) func(profile.Store) error {
+	return func(b profile.Store) error { return Ask(b, times) }
+}
+
+func admitting(lo, hi int) func(profile.Store) error {
+	return func(b profile.Store) error { _, err := Admit(b, Blobs(lo, hi)...); return err }
+}
+
+// Phases are the moments of steps A to C and of F, which every profile has, with
+// those of its own steps D and E between them.
+func Phases(own ...Phase) []Phase {
+	return slices.Concat([]Phase{
+		{Name: "a-plan", Op: faultfs.Rename, Path: root.Plan + vfs.TempSuffix, Nth: 1},
+		{Name: "b-state", Op: faultfs.Rename, Path: root.State + vfs.TempSuffix, Nth: 1},
+		{Name: "c-journal", Op: faultfs.Rename, Path: root.Journal + vfs.TempSuffix, Nth: 1},
+		{Name: "c-move", Op: faultfs.Sync, Path: root.Records, Nth: 2}, // the first is of the opening
+		{Name: "c-cursor", Op: faultfs.Rename, Path: root.State + vfs.TempSuffix, Nth: 2},
+		{Name: "c-unjournaled", Op: faultfs.Sync, Path: root.Records, Nth: 4},
+	}, own, []Phase{
+		{Name: "f-state", Op: faultfs.Remove, Path: root.State, Nth: 1},
+		{Name: "f-plan", Op: faultfs.Remove, Path: root.Plan, Nth: 1},
+	})
+}
+
+// LogPhases are the steps B and D of a profile with a record-log and lists in
+// files.
+func LogPhases() []Phase {
+	return []Phase{
+		{Name: "b-indexes", Op: faultfs.Remove, Path: root.Indexes, Nth: 1},
+		{Name: "d-publish", Op: faultfs.Rename, Path: root.RecordLog + vfs.TempSuffix, Nth: 1},
+	}
 }
 
 // Phase is a moment at which a compaction is killed: before the n-th call of a
