@@ -166,6 +166,11 @@ func (v *Verifier) Check() error {
 			return fmt.Errorf("%w: glyph line names %s, want %s", ErrHashMismatch, got, v.want)
 		}
 	}
+	return v.checkDigest()
+}
+
+// checkDigest compares the digest of the payload.
+func (v *Verifier) checkDigest() error {
 	var d Digest
 	v.hasher.Sum(d[:0])
 	if sum := MakeHash(v.want.Kind(), d); sum != v.want {
@@ -174,9 +179,19 @@ func (v *Verifier) Check() error {
 	return nil
 }
 
-// VerifyBytes checks that rec is the whole record stored under want.
-func VerifyBytes(rec []byte, want Hash) error {
-	v := NewVerifier(want)
+// CheckBytes checks that rec is the whole record stored under want, like Reset,
+// Write and Check.
+func (v *Verifier) CheckBytes(rec []byte, want Hash) error {
+	v.Reset(want)
+	if HasGlyphLine(rec, &want) && want.Kind().Valid() {
+		v.hasher.Write(rec[GlyphLen:]) // a hash never fails to take bytes
+		return v.checkDigest()
+	}
 	v.Write(rec)
 	return v.Check()
+}
+
+// VerifyBytes checks that rec is the whole record stored under want.
+func VerifyBytes(rec []byte, want Hash) error {
+	return NewVerifier(want).CheckBytes(rec, want)
 }

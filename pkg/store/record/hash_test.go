@@ -2,6 +2,7 @@ package record
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -86,5 +87,32 @@ func TestVerifyBytesRejects(t *testing.T) {
 		if err := VerifyBytes(rec.Bytes()[:at], rec.Hash()); !errors.Is(err, ErrHashMismatch) {
 			t.Errorf("cut at %d: %v", at, err)
 		}
+	}
+}
+
+// TestCheckBytesIsCheckInPieces compares the check of whole records with that of
+// pieces, verdict and words.
+func TestCheckBytesIsCheckInPieces(t *testing.T) {
+	rec, other := blob(t, "some data").Bytes(), blob(t, "other data")
+	v := NewVerifier(Hash{})
+	agree := func(b []byte, want Hash) {
+		t.Helper()
+		pieces := NewVerifier(want)
+		for _, c := range b {
+			pieces.Write([]byte{c})
+		}
+		if got, twin := fmt.Sprint(v.CheckBytes(b, want)), fmt.Sprint(pieces.Check()); got != twin {
+			t.Errorf("%q as %s: %s, in pieces %s", b, want, got, twin)
+		}
+	}
+	agree(rec, Hash(rec[6:54]))
+	agree(rec, other.Hash())
+	agree(nil, other.Hash())
+	for at := range rec {
+		bad := append([]byte(nil), rec...)
+		bad[at] ^= 1
+		agree(bad, Hash(rec[6:54]))
+		agree(bad, Hash(append(bad, make([]byte, 54)...)[6:54])) // names itself
+		agree(rec[:at], Hash(rec[6:54]))
 	}
 }

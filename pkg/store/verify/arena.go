@@ -15,6 +15,13 @@ import (
 // alone, and none is longer than record.MaxRecordLen.
 const spanBytes = 1 << 20
 
+// aheadBytes is how much the disk is asked for in front of what is read, when
+// all records are.
+const aheadBytes = 8 << 20
+
+// readAheader is an arena that takes advice about what is read next.
+type readAheader interface{ ReadAhead(off, n int64) }
+
 // piece is a run of records that lie one behind the other in [offset, end),
 // and what is needed to check them. Pieces are used over and over.
 type piece struct {
@@ -43,14 +50,19 @@ func (r *run) add(id store.RecordID, row rowlog.Row) {
 	p.end = row.End()
 }
 
-// flush reads the gathered piece and has it checked.
+// flush has the gathered piece read and checked. Who checks it reads it, so that
+// its bytes are in the caches of that processor; one piece is read at a time, in
+// the order of the arena.
 func (r *run) flush() {
 	p := r.piece
 	if len(p.records) == 0 {
 		return
 	}
-	p.read(r.arena) // here, so that reading follows the order of the arena
+	r.readAhead(p.end)
+	r.reading.Lock()
 	r.group.Go(func() error {
+		p.read(r.arena)
+		r.reading.Unlock()
 		r.check(p)
 		r.checked(p.end - p.offset)
 		p.records = p.records[:0]
@@ -58,6 +70,20 @@ func (r *run) flush() {
 		return nil
 	})
 	r.piece = <-r.free
+}
+
+// readAhead asks for what follows an offset.
+func (r *run) readAhead(from uint64) {
+	arena, ok := r.arena.(readAheader)
+	all := r.opts.Subset == Subset{} && r.opts.Sample == Sample{}
+	if !ok || !all || from+aheadBytes/2 <= r.ahead {
+		return
+	}
+	from = max(from, r.ahead)
+	if to := min(from+aheadBytes, r.total); from < to {
+		arena.ReadAhead(int64(from), int64(to-from))
+		r.ahead = to
+	}
 }
 
 // read fills buf. When the piece cannot be read as a whole, its records are
@@ -113,9 +139,7 @@ func checkRecord(v *record.Verifier, b []byte, want record.Hash, level Level) er
 		return err
 	}
 	if level == Hashes {
-		v.Reset(want)
-		v.Write(b) // it never fails
-		return v.Check()
+		return v.CheckBytes(b, want)
 	}
 	view, err := record.ParseStrict(b) // it checks every digest
 	if err != nil {

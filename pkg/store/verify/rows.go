@@ -29,6 +29,9 @@ type run struct {
 	piece  *piece // being gathered
 	group  errgroup.Group
 	free   chan *piece
+	// reading is held by the piece that is being read.
+	reading sync.Mutex
+	ahead   uint64 // the arena was asked for up to here
 
 	mu     sync.Mutex // guards report.Bad and done
 	report Report

@@ -3,7 +3,7 @@
 // bad; it never repairs or writes anything, and knows no profile.
 //
 // The rows are read once, in order, and the arena with them: in offset order,
-// in large pieces, by one reader; the pieces are checked on all processors.
+// in large pieces, one at a time; the pieces are checked on all processors.
 package verify
 
 import (

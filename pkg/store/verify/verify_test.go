@@ -371,6 +371,49 @@ func TestReadsInOffsetOrderAndLargePieces(t *testing.T) {
 	}
 }
 
+// advised writes down what was asked for ahead.
+type advised struct {
+	flaky
+	asked [][2]int64
+}
+
+func (a *advised) ReadAhead(off, n int64) { a.asked = append(a.asked, [2]int64{off, n}) }
+
+// Where all records are checked, what follows is asked for, once and up to the
+// end of the last; where some are, nothing is.
+func TestAsksForWhatFollows(t *testing.T) {
+	m := many(t)
+	end := int64(len(m.arena) - len("residue of a write that failed"))
+	for name, c := range map[string]struct {
+		opts Options
+		all  bool
+	}{
+		"all":    {Options{Level: Seals}, true},
+		"subset": {Options{Level: Hashes, Subset: Subset{1, 2}}, false},
+		"sample": {Options{Level: Hashes, Sample: Sample{Share: 0.5}}, false},
+	} {
+		in := m.input()
+		arena := &advised{flaky: flaky{ReaderAt: in.Arena}}
+		in.Arena = arena
+		if r, err := Root(t.Context(), in, c.opts); err != nil || len(r.Bad) != 0 {
+			t.Fatal(r, err)
+		}
+		if (len(arena.asked) > 0) != c.all {
+			t.Errorf("%s: asked for %v", name, arena.asked)
+		}
+		next := int64(0)
+		for _, a := range arena.asked {
+			if a[0] < next || a[1] <= 0 || a[0]+a[1] > end {
+				t.Errorf("%s: asked for %d bytes at %d, behind %d and up to %d", name, a[1], a[0], next, end)
+			}
+			next = a[0] + a[1]
+		}
+		if c.all && next != end {
+			t.Errorf("%s: asked up to %d, want %d", name, next, end)
+		}
+	}
+}
+
 // stopping stops at the first read that does not begin at 0.
 type stopping struct {
 	io.ReaderAt
