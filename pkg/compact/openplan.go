@@ -166,14 +166,14 @@ func matchNewLog(rows *move.Plan, dir string, log rowlog.Rows) error {
 // reads once.
 func matchOldLog(rows *move.Plan, dir string, log rowlog.Rows, s *PlanSummary) error {
 	s.Kept = kept.New(log.Position())
-	var digest rowlog.Digester
+	see, sum := digestOf(log)
 	match := format.NewMatcher(rows.Rows(), rows.Row)
 	id := store.RecordID(0)
 	for r, err := range allOf(log) {
 		if err != nil {
 			return err
 		}
-		digest.Add(r)
+		see(r)
 		id++
 		found, err := match.Old(format.OldRow{Hash: r.Hash, Offset: r.Offset, Len: r.Len})
 		if err != nil {
@@ -186,7 +186,7 @@ func matchOldLog(rows *move.Plan, dir string, log rowlog.Rows, s *PlanSummary) e
 	if err := match.End(); err != nil {
 		return mismatch(dir, match.Next(), err)
 	}
-	s.log = digest.Sum()
+	s.log = sum()
 	return nil
 }
 

@@ -58,21 +58,31 @@ func NewPlan(rows rowlog.Rows, set *kept.Set, journal uint64) (*Plan, error) {
 		Header: format.PlanHeader{Boundary: rows.Position(), Retained: set.Count(), Journal: journal, OldEnd: rows.End()},
 		rows:   rows, set: set,
 	}
-	var log rowlog.Digester
-	if err := p.measure(&log); err != nil {
+	see, sum := digestOf(rows)
+	if err := p.measure(see); err != nil {
 		return nil, err
 	}
 	p.Retained = Count{set.Count(), p.NewEnd}
 	p.Removed = Count{uint64(rows.Position()) - set.Count(), rows.End() - p.NewEnd}
-	p.Digest = set.Digest(log.Sum())
+	p.Digest = set.Digest(sum())
 	return p, nil
 }
 
+// digestOf returns what is to see every row of the root, and what says their
+// digest afterwards. Rows that know it are not hashed again.
+func digestOf(rows rowlog.Rows) (see func(rowlog.Row), sum func() [32]byte) {
+	if known, ok := rows.(rowlog.Digested); ok {
+		return func(rowlog.Row) {}, func() [32]byte { return known.Digest(rows.Position()) }
+	}
+	var d rowlog.Digester
+	return d.Add, d.Sum
+}
+
 // measure checks the rows of the plan, adds up where they end and what moves,
-// and gives log every row of the root.
-func (p *Plan) measure(log *rowlog.Digester) error {
+// and has every row of the root seen.
+func (p *Plan) measure(see func(rowlog.Row)) error {
 	check := format.NewChecker(p.Header)
-	for row, err := range p.planned(log.Add) {
+	for row, err := range p.planned(see) {
 		if err != nil {
 			return err
 		}
@@ -150,20 +160,25 @@ func miscount(rows rowlog.Rows, found string) error {
 // KeepsAll reports whether there is nothing to remove.
 func (p *Plan) KeepsAll() bool { return p.Removed.Records == 0 }
 
-// writeTo writes the bytes of the plan file.
+// planWrite is how much of a plan is written at a time, in bytes.
+const planWrite = 1 << 20
+
+// writeTo writes the bytes of the plan file, in large writes.
 func (p *Plan) writeTo(w io.Writer) error {
-	buf := p.Header.AppendTo(nil)
-	if _, err := w.Write(buf); err != nil {
-		return err
-	}
+	buf := make([]byte, 0, min(planWrite, p.Header.PlanLen()))
+	buf = p.Header.AppendTo(buf)
 	for row, err := range p.Rows() {
 		if err != nil {
 			return err
 		}
-		buf = row.AppendTo(buf[:0])
-		if _, err := w.Write(buf); err != nil {
-			return err
+		if len(buf)+format.PlanRowLen > cap(buf) {
+			if _, err := w.Write(buf); err != nil {
+				return err
+			}
+			buf = buf[:0]
 		}
+		buf = row.AppendTo(buf)
 	}
-	return nil
+	_, err := w.Write(buf)
+	return err
 }

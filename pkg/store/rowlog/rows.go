@@ -22,6 +22,14 @@ type Rows interface {
 	All() iter.Seq2[Row, error]
 }
 
+// Digested is Rows that give the digest of the first of them without being read
+// through for it once more. Table is; rows that come from a cursor are not.
+type Digested interface {
+	Digest(through store.Position) [32]byte
+}
+
+var _ Digested = (*Table)(nil)
+
 // digestBytes is how much a Digester hashes at a time: BLAKE3 is several times
 // faster over many rows than over one.
 const digestBytes = 1 << 10 * RowLen

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"sync/atomic"
 
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/record"
@@ -19,6 +20,16 @@ type Table struct {
 	rows packed
 	ids  hashIndex
 	end  uint64
+
+	// digested is the last digest that was asked for: opening, planning and the
+	// check of the plan ask for the same one.
+	digested atomic.Pointer[digested]
+}
+
+// digested is a digest of the rows (0, through]. No row ever changes.
+type digested struct {
+	through store.Position
+	sum     [32]byte
 }
 
 var _ Rows = (*Table)(nil)
@@ -75,6 +86,9 @@ func (t *Table) Digest(through store.Position) [32]byte {
 	if through > t.Position() {
 		panic(fmt.Sprintf("rowlog: digest of %d rows of a table of %d", through, t.rows.count))
 	}
+	if known := t.digested.Load(); known != nil && known.through == through {
+		return known.sum
+	}
 	var d Digester
 	left := through
 	for row := range t.All() {
@@ -84,7 +98,9 @@ func (t *Table) Digest(through store.Position) [32]byte {
 		d.Add(row)
 		left--
 	}
-	return d.Sum()
+	sum := d.Sum()
+	t.digested.Store(&digested{through, sum})
+	return sum
 }
 
 // Append adds the next row. It rejects a row that does not start at End, that
