@@ -16,21 +16,21 @@ import (
 
 // Tail is the arena of a root that is being compacted.
 type Tail struct {
-	Dir  string
+	Root string // the root directory
 	File vfs.File
 }
 
-func (t Tail) path() string { return filepath.Join(t.Dir, root.Records) }
+func (t Tail) path() string { return filepath.Join(t.Root, root.Records) }
 
 // Release makes the whole tail behind the new end a durable hole; the capacity
 // stays.
 func (t Tail) Release(newEnd uint64) (compact.Release, error) {
 	info, err := t.File.Stat()
 	if err != nil {
-		return "", root.Resumable(root.IOError("release", t.Dir, t.path(), err), t.Dir)
+		return "", root.Resumable(root.IOError("release", t.Root, t.path(), err), t.Root)
 	}
 	if uint64(info.Size) < newEnd {
-		return "", root.Corrupt(t.Dir, t.path(), "length", fmt.Sprintf("%d bytes", info.Size), fmt.Sprintf("at least %d", newEnd))
+		return "", root.Corrupt(t.Root, t.path(), "length", fmt.Sprintf("%d bytes", info.Size), fmt.Sprintf("at least %d", newEnd))
 	}
 	how := compact.Punched
 	err = t.File.PunchHole(int64(newEnd), info.Size-int64(newEnd))
@@ -43,7 +43,7 @@ func (t Tail) Release(newEnd uint64) (compact.Release, error) {
 		err = t.File.Sync()
 	}
 	if err != nil {
-		return "", root.Resumable(root.IOError("release the tail of", t.Dir, t.path(), err), t.Dir)
+		return "", root.Resumable(root.IOError("release the tail of", t.Root, t.path(), err), t.Root)
 	}
 	return how, nil
 }
@@ -53,7 +53,7 @@ func (t Tail) Release(newEnd uint64) (compact.Release, error) {
 func (t Tail) ReleaseWorth(newEnd uint64) (uint64, error) {
 	info, err := t.File.Stat()
 	if err != nil {
-		return 0, root.IOError("measure", t.Dir, t.path(), err)
+		return 0, root.IOError("measure", t.Root, t.path(), err)
 	}
 	used := uint64(max(info.Allocated, 0))
 	return used - min(used, newEnd), nil

@@ -117,18 +117,7 @@ func (c *compaction) sweep(ctx context.Context, choose profile.Choose) (*compact
 	if err != nil {
 		return nil, err
 	}
-	journal := c.opts.JournalSize
-	if journal == 0 {
-		journal = compact.DefaultJournalSize
-	}
-	plan, err := compact.NewPlan(rows, set, journal)
-	if err == nil && c.opts.Approve != nil {
-		err = c.opts.Approve(plan)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return plan, nil
+	return c.opts.Plan(rows, set)
 }
 
 func (c *compaction) choose(ctx context.Context, s *Store, choose profile.Choose) (set *kept.Set, err error) {
@@ -299,6 +288,6 @@ func checkRecords(ctx context.Context, records vfs.File, dir string, rows iter.S
 
 func (c *compaction) withArena(f func(*physical) (compact.Report, error)) (compact.Report, error) {
 	return arena.Exclusively(c.fs, c.dir, func(records vfs.File) (compact.Report, error) {
-		return f(&physical{c: c, Tail: arena.Tail{Dir: c.dir, File: records}})
+		return f(&physical{c: c, Tail: arena.Tail{Root: c.dir, File: records}})
 	})
 }

@@ -72,9 +72,9 @@ func Rows(fsys vfs.FS, dir string) (*rowlog.Table, error) {
 	return table, errors.Join(err, files.Close())
 }
 
-// CheckWhole checks the rows of the root dir and the glyph line of every
+// checkWhole checks the rows of the root dir and the glyph line of every
 // record, as an ordinary opening does. It changes nothing.
-func CheckWhole(ctx context.Context, fsys vfs.FS, dir string) error {
+func checkWhole(ctx context.Context, fsys vfs.FS, dir string) error {
 	files, err := Open(fsys, dir, vfs.ReadOnly)
 	if err != nil {
 		return err
@@ -86,9 +86,9 @@ func CheckWhole(ctx context.Context, fsys vfs.FS, dir string) error {
 	return errors.Join(err, files.Close())
 }
 
-// CheckLog says of record-log in the root dir what the opening of a writer
+// checkLog says of record-log in the root dir what the opening of a writer
 // would, and changes nothing. It looks at no record of a row that is there.
-func CheckLog(fsys vfs.FS, dir string) error {
+func checkLog(fsys vfs.FS, dir string) error {
 	files, err := Open(fsys, dir, vfs.ReadOnly)
 	if err != nil {
 		return err

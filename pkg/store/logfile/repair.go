@@ -35,9 +35,9 @@ func (r Repair) Apply(log vfs.File, dir string) error {
 	return nil
 }
 
-// ApplyTo is Apply on a log that is not open. It does not open a log that needs
+// applyTo is Apply on a log that is not open. It does not open a log that needs
 // nothing.
-func (r Repair) ApplyTo(fsys vfs.FS, dir string) error {
+func (r Repair) applyTo(fsys vfs.FS, dir string) error {
 	if len(r.lost) == 0 && r.torn == 0 {
 		return nil
 	}

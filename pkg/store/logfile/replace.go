@@ -12,10 +12,23 @@ import (
 	"github.com/lace-store/lace/pkg/store/vfs"
 )
 
-// Publish replaces record-log as a whole by the given rows.
-func Publish(fsys vfs.FS, dir string, rows iter.Seq2[rowlog.Row, error]) error {
+// Publisher is what profiles with a record-log share of a compact.Publisher: the
+// log is replaced as a whole, and the posting lists are a directory.
+type Publisher struct {
+	Files vfs.FS
+	Root  string // the root directory
+}
+
+// FS implements compact.Profile.
+func (p Publisher) FS() vfs.FS { return p.Files }
+
+// Dir implements compact.Profile.
+func (p Publisher) Dir() string { return p.Root }
+
+// Publish implements compact.Publisher.
+func (p Publisher) Publish(rows iter.Seq2[rowlog.Row, error]) error {
 	buf := make([]byte, 0, rowlog.RowLen)
-	err := vfs.Replace(fsys, dir, root.RecordLog, func(w io.Writer) error {
+	err := vfs.Replace(p.Files, p.Root, root.RecordLog, func(w io.Writer) error {
 		for row, err := range rows {
 			if err != nil {
 				return err
@@ -28,20 +41,20 @@ func Publish(fsys vfs.FS, dir string, rows iter.Seq2[rowlog.Row, error]) error {
 		return nil
 	})
 	if err != nil {
-		return root.Resumable(root.IOError("replace", dir, filepath.Join(dir, root.RecordLog), err), dir)
+		return root.Resumable(root.IOError("replace", p.Root, filepath.Join(p.Root, root.RecordLog), err), p.Root)
 	}
 	return nil
 }
 
-// RemoveIndexes removes the posting lists and makes that durable.
-func RemoveIndexes(fsys vfs.FS, dir string) error {
-	path := filepath.Join(dir, root.Indexes)
-	if err := vfs.RemoveTree(fsys, path); err != nil {
-		return root.Resumable(root.IOError("remove", dir, path, err), dir)
+// RemoveIndexes implements compact.Publisher.
+func (p Publisher) RemoveIndexes() error {
+	path := filepath.Join(p.Root, root.Indexes)
+	if err := vfs.RemoveTree(p.Files, path); err != nil {
+		return root.Resumable(root.IOError("remove", p.Root, path, err), p.Root)
 	}
 	// Without this, a power cut could bring lists back that name old ids.
-	if err := fsys.SyncDir(dir); err != nil {
-		return root.Resumable(root.IOError("sync directory", dir, dir, err), dir)
+	if err := p.Files.SyncDir(p.Root); err != nil {
+		return root.Resumable(root.IOError("sync directory", p.Root, p.Root, err), p.Root)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package native
 import (
 	"context"
 	"errors"
-	"iter"
 
 	"github.com/lace-store/lace/pkg/compact"
 	"github.com/lace-store/lace/pkg/mmap"
@@ -39,15 +38,7 @@ func Compact(ctx context.Context, dir string, opts CompactOptions, choose Choose
 			return compact.Report{}, err
 		}
 		return withArena(own, opts.Open.FS, func(p *physical) (compact.Report, error) {
-			// Nothing refuses any more what an opening does at once. The opening
-			// has shown that the root is whole, so that leftovers may go.
-			if err := repair.ApplyTo(own.fs, own.dir); err != nil {
-				return compact.Report{}, err
-			}
-			if err := compact.ClearLeftovers(own.fs, own.dir, found); err != nil {
-				return compact.Report{}, err
-			}
-			if err := own.clean(); err != nil {
+			if err := repair.GoOn(own.fs, own.dir, found, root.Staging); err != nil {
 				return compact.Report{}, err
 			}
 			return compact.Run(ctx, p, plan, opts.Run)
@@ -64,11 +55,10 @@ func Resume(ctx context.Context, dir string, opts CompactOptions) (compact.Repor
 		if found.State {
 			return resumeOwned(ctx, own, found, opts)
 		}
-		report := compact.Report{Outcome: compact.NothingToDo}
-		if !found.Any() {
-			return report, own.checkLog()
+		if err := own.requireArena(); err != nil {
+			return compact.Report{}, err
 		}
-		return report, clearLeftovers(ctx, own, found)
+		return logfile.NothingToResume(ctx, own.fs, own.dir, found)
 	})
 }
 
@@ -96,21 +86,6 @@ func resumeOwned(ctx context.Context, own *Ownership, found compact.Files, opts 
 		}
 		return compact.Resume(ctx, p, table, found, opts.Run)
 	})
-}
-
-// clearLeftovers removes files without a state, once the full check of an
-// ordinary opening has shown that the root is whole.
-func clearLeftovers(ctx context.Context, own *Ownership, found compact.Files) error {
-	if err := own.requireTruth(); err != nil {
-		return err
-	}
-	if err := arena.RequireCapacity(own.fs, own.dir); err != nil {
-		return err
-	}
-	if err := logfile.CheckWhole(ctx, own.fs, own.dir); err != nil {
-		return err
-	}
-	return compact.ClearLeftovers(own.fs, own.dir, found)
 }
 
 // sweepOwned lets choose decide over a store under the held ownership, and
@@ -142,57 +117,42 @@ func sweepOwned(ctx context.Context, own *Ownership, opts CompactOptions, choose
 	if err := arena.AwaitRelease(own.dir, released); err != nil {
 		return nil, logfile.Repair{}, err
 	}
-	journal := opts.JournalSize
-	if journal == 0 {
-		journal = compact.DefaultJournalSize
-	}
-	plan, err := compact.NewPlan(table, set, journal)
-	if err != nil {
-		return nil, logfile.Repair{}, err
-	}
-	if opts.Approve != nil {
-		if err := opts.Approve(plan); err != nil {
-			return nil, logfile.Repair{}, err
-		}
-	}
-	return plan, repair, nil
+	plan, err := opts.Plan(table, set)
+	return plan, repair, err
 }
 
 // withArena holds arena-lock exclusively and the arena open for positional
 // reads and writes while f runs.
 func withArena(own *Ownership, fsys vfs.FS, f func(*physical) (compact.Report, error)) (compact.Report, error) {
 	return arena.Exclusively(fsys, own.dir, func(records vfs.File) (compact.Report, error) {
-		return f(&physical{own: own, Tail: arena.Tail{Dir: own.dir, File: records}})
+		return f(&physical{logfile.Publisher{Files: own.fs, Root: own.dir}, arena.Tail{Root: own.dir, File: records}})
 	})
 }
 
 // structure loads the row table without looking at the arena's bytes.
 func (o *Ownership) structure() (*rowlog.Table, error) {
-	if err := o.requireTruth(); err != nil {
-		return nil, err
-	}
-	if err := arena.RequireCapacity(o.fs, o.dir); err != nil {
+	if err := o.requireArena(); err != nil {
 		return nil, err
 	}
 	return logfile.Rows(o.fs, o.dir)
 }
 
+// requireArena refuses a root that lacks its log or its arena, or whose arena has
+// a length that is no capacity.
+func (o *Ownership) requireArena() error {
+	if err := o.requireTruth(); err != nil {
+		return err
+	}
+	return arena.RequireCapacity(o.fs, o.dir)
+}
+
 // physical is what a compaction needs of a native root.
 type physical struct {
-	own *Ownership
+	logfile.Publisher
 	arena.Tail
 }
 
 var _ compact.Publisher = (*physical)(nil)
 
-func (p *physical) FS() vfs.FS      { return p.own.fs }
-func (p *physical) Dir() string     { return p.own.dir }
+// Arena implements compact.Profile.
 func (p *physical) Arena() vfs.File { return p.File }
-
-// RemoveIndexes implements compact.Publisher.
-func (p *physical) RemoveIndexes() error { return logfile.RemoveIndexes(p.own.fs, p.own.dir) }
-
-// Publish implements compact.Publisher: record-log is replaced as a whole.
-func (p *physical) Publish(rows iter.Seq2[rowlog.Row, error]) error {
-	return logfile.Publish(p.own.fs, p.own.dir, rows)
-}

@@ -48,10 +48,7 @@ func openStore(ctx context.Context, opts Options, s *Store) (*Store, error) {
 			return nil, err
 		}
 	}
-	if err := own.requireTruth(); err != nil {
-		return nil, err
-	}
-	if err := arena.RequireCapacity(own.fs, own.dir); err != nil {
+	if err := own.requireArena(); err != nil {
 		return nil, err
 	}
 	steps := []func() error{s.openFiles, func() error { return s.recover(ctx) }, s.mapArena}

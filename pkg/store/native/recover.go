@@ -1,11 +1,6 @@
 package native
 
-import (
-	"context"
-
-	"github.com/lace-store/lace/pkg/store/arena"
-	"github.com/lace-store/lace/pkg/store/logfile"
-)
+import "context"
 
 // recover loads and checks the log and the glyph line of every record; only
 // then anything is changed. A torn last row was never acknowledged: a writer
@@ -25,16 +20,4 @@ func (s *Store) recover(ctx context.Context) error {
 		return nil
 	}
 	return s.repair.Apply(s.files.Log, s.dir)
-}
-
-// checkLog says of record-log what an ordinary opening would, and changes
-// nothing. It does not look at the records.
-func (o *Ownership) checkLog() error {
-	if err := o.requireTruth(); err != nil {
-		return err
-	}
-	if err := arena.RequireCapacity(o.fs, o.dir); err != nil {
-		return err
-	}
-	return logfile.CheckLog(o.fs, o.dir)
 }

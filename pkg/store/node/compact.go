@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
+	"path/filepath"
 
 	"github.com/lace-store/lace/pkg/compact"
 	"github.com/lace-store/lace/pkg/store/arena"
@@ -12,7 +12,6 @@ import (
 	"github.com/lace-store/lace/pkg/store/logfile"
 	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/root"
-	"github.com/lace-store/lace/pkg/store/rowlog"
 	"github.com/lace-store/lace/pkg/store/vfs"
 )
 
@@ -27,15 +26,7 @@ func (Profile) Compact(ctx context.Context, dir string, opts profile.CompactOpti
 		if err != nil {
 			return compact.Report{}, err
 		}
-		// Nothing refuses any more what an opening does at once. The opening has
-		// shown that the root is whole, so that leftovers may go.
-		if err := repair.ApplyTo(o.fs, dir); err != nil {
-			return compact.Report{}, err
-		}
-		if err := compact.ClearLeftovers(o.fs, dir, found); err != nil {
-			return compact.Report{}, err
-		}
-		if err := logfile.Clean(o.fs, dir); err != nil {
+		if err := repair.GoOn(o.fs, dir, found); err != nil {
 			return compact.Report{}, err
 		}
 		return o.withArena(func(p *physical) (compact.Report, error) {
@@ -53,17 +44,10 @@ func (Profile) Resume(ctx context.Context, dir string, opts profile.CompactOptio
 		if found.State {
 			return o.resume(ctx, found, opts)
 		}
-		report := compact.Report{Outcome: compact.NothingToDo}
 		if err := o.requireTruth(); err != nil {
-			return report, err
+			return compact.Report{}, err
 		}
-		if !found.Any() {
-			return report, logfile.CheckLog(o.fs, dir)
-		}
-		if err := logfile.CheckWhole(ctx, o.fs, dir); err != nil {
-			return report, err
-		}
-		return report, compact.ClearLeftovers(o.fs, dir, found)
+		return logfile.NothingToResume(ctx, o.fs, dir, found)
 	})
 }
 
@@ -117,18 +101,8 @@ func (o *ownership) sweep(ctx context.Context, opts profile.CompactOptions, choo
 	if err = errors.Join(err, s.Close()); err != nil {
 		return nil, logfile.Repair{}, err
 	}
-	journal := opts.JournalSize
-	if journal == 0 {
-		journal = compact.DefaultJournalSize
-	}
-	plan, err := compact.NewPlan(s.table, set, journal)
-	if err == nil && opts.Approve != nil {
-		err = opts.Approve(plan)
-	}
-	if err != nil {
-		return nil, logfile.Repair{}, err
-	}
-	return plan, s.repair, nil
+	plan, err := opts.Plan(s.table, set)
+	return plan, s.repair, err
 }
 
 // withArena holds the arena open for positional reads and writes while f runs.
@@ -138,7 +112,7 @@ func (o *ownership) withArena(f func(*physical) (compact.Report, error)) (compac
 	if err != nil {
 		return compact.Report{}, root.IOError("open", o.dir, path, err)
 	}
-	report, err := f(&physical{own: o, records: records})
+	report, err := f(&physical{logfile.Publisher{Files: o.fs, Root: o.dir}, records})
 	// The last sync of the arena is behind us; a close that reports an error
 	// all the same makes the run doubtful.
 	if e := records.Close(); e != nil {
@@ -150,27 +124,18 @@ func (o *ownership) withArena(f func(*physical) (compact.Report, error)) (compac
 // physical is what a compaction needs of a Node root. No handle of record-log is
 // open while it is replaced; whoever needs one opens the new file.
 type physical struct {
-	own     *ownership
+	logfile.Publisher
 	records vfs.File
 }
 
 var _ compact.Publisher = (*physical)(nil)
 
-func (p *physical) FS() vfs.FS      { return p.own.fs }
-func (p *physical) Dir() string     { return p.own.dir }
+// Arena implements compact.Profile.
 func (p *physical) Arena() vfs.File { return p.records }
-
-// RemoveIndexes implements compact.Publisher.
-func (p *physical) RemoveIndexes() error { return logfile.RemoveIndexes(p.own.fs, p.own.dir) }
-
-// Publish implements compact.Publisher: record-log is replaced as a whole.
-func (p *physical) Publish(rows iter.Seq2[rowlog.Row, error]) error {
-	return logfile.Publish(p.own.fs, p.own.dir, rows)
-}
 
 // Release implements compact.Profile: records gets the exact committed length.
 func (p *physical) Release(newEnd uint64) (compact.Release, error) {
-	dir, path := p.own.dir, p.own.path(root.Records)
+	dir, path := p.Root, filepath.Join(p.Root, root.Records)
 	size, err := p.size()
 	if err != nil {
 		return "", root.Resumable(err, dir)
@@ -199,7 +164,7 @@ func (p *physical) ReleaseWorth(newEnd uint64) (uint64, error) {
 func (p *physical) size() (uint64, error) {
 	info, err := p.records.Stat()
 	if err != nil {
-		return 0, root.IOError("measure", p.own.dir, p.own.path(root.Records), err)
+		return 0, root.IOError("measure", p.Root, filepath.Join(p.Root, root.Records), err)
 	}
 	return uint64(info.Size), nil
 }

@@ -64,6 +64,22 @@ type CompactOptions struct {
 	Run             compact.Options
 }
 
+// Plan plans to retain a set of the rows of a root, and has the plan approved.
+func (o CompactOptions) Plan(rows rowlog.Rows, set *kept.Set) (*compact.Plan, error) {
+	journal := o.JournalSize
+	if journal == 0 {
+		journal = compact.DefaultJournalSize
+	}
+	plan, err := compact.NewPlan(rows, set, journal)
+	if err == nil && o.Approve != nil {
+		err = o.Approve(plan)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return plan, nil
+}
+
 // Profile is one physical layout that this build serves. The root of every
 // call is one whose marker names the profile; the marker is checked again
 // under the bootstrap lock.
