@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -16,12 +17,15 @@ import (
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/lmdb"
 	"github.com/lace-store/lace/pkg/store/profile"
+	"github.com/lace-store/lace/pkg/store/profiletest"
 	"github.com/lace-store/lace/pkg/store/record"
+	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/vfs/osfs"
 )
 
 // otherVariable makes a test process be another user of a root:
-// "record DIR" or "admit DIR FROM TO".
+// "record DIR 0 0", or "admit DIR FROM TO", or "stall DIR FROM TO", which stops
+// right before its commit.
 const otherVariable = "LACE_LMDB_OTHER"
 
 // TestOtherProcess is that process. It says what it has reached, and goes on
@@ -38,12 +42,16 @@ func TestOtherProcess(t *testing.T) {
 	}
 	in := bufio.NewScanner(os.Stdin)
 	step := func(reached string) { fmt.Println(reached); in.Scan() }
-	s, err := lmdb.Profile{}.Open(t.Context(), dir, profile.Options{FS: osfs.New()})
+	p := lmdb.Profile{}
+	if what == "stall" {
+		p = p.Committing(func() error { step("committing"); return nil })
+	}
+	s, err := p.Open(t.Context(), dir, profile.Options{FS: osfs.New()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	step("open")
-	if what == "admit" {
+	if what != "record" {
 		for i := from; i < to; i++ {
 			admitAndFind(t, s, blob(i))
 		}
@@ -216,6 +224,47 @@ func TestPositionAdvancesExternally(t *testing.T) {
 		t.Errorf("%d rows through the old boundary, position %d", n, rows.Position())
 	}
 	o.end()
+}
+
+// What another process has grown beyond the map of this one is mapped when it is
+// met, by a reader and by a writer.
+func TestMapGrownByAnother(t *testing.T) {
+	fsys, dir, s := newRoot(t, blobs(0, 10)...)
+	must(t, s.Close())
+	const mapped = 1 << 17
+	b, err := lmdb.Quick().Mapping(mapped).Open(t.Context(), dir, profile.Options{FS: fsys})
+	must(t, err)
+	o := startOther(t, "admit", dir, 10, 300)
+	o.reach("open")
+	o.goOn()
+	o.reach("admitted")
+	if info, err := os.Stat(filepath.Join(dir, root.LMDBData)); err != nil || info.Size() <= mapped {
+		t.Errorf("data.mdb has %v (%v), which is not more than the %d bytes mapped here", info, err, mapped)
+	}
+	sameRecords(t, load(t, b), blobs(0, 300))
+	_, err = profiletest.Admit(b, blobs(300, 310)...)
+	must(t, errors.Join(err, b.Close()))
+	o.end()
+	sameRecords(t, contents(t, fsys, dir), blobs(0, 310))
+}
+
+// A process that is killed in the middle of an admission leaves nothing of it, and
+// its write lock to the others, who have the root open all the while.
+func TestKilledWriterLeavesTheLock(t *testing.T) {
+	fsys, dir, s := newRoot(t, blobs(0, 10)...)
+	o := startOther(t, "stall", dir, 10, 11)
+	o.reach("open")
+	o.goOn()
+	o.reach("committing")
+	must(t, o.cmd.Process.Kill())
+	_ = o.cmd.Wait() // it was killed
+	got, err := profiletest.Admit(s, blobs(20, 25)...)
+	if err != nil || got.Position != 15 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	sameRecords(t, load(t, s), append(blobs(0, 10), blobs(20, 25)...))
+	must(t, s.Close())
+	sameRecords(t, contents(t, fsys, dir), append(blobs(0, 10), blobs(20, 25)...))
 }
 
 // A record that outlives its store keeps compaction out, in this process and

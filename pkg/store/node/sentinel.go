@@ -27,7 +27,8 @@ type ownership struct {
 	fs       *watched
 	dir      string
 	readOnly bool
-	held     bool // the sentinel is ours
+	held     bool       // the sentinel is ours
+	id       vfs.FileID // of the sentinel that was made
 	// resumable says that what failed may have left a compaction to finish.
 	resumable bool
 }
@@ -81,7 +82,11 @@ func (o *ownership) take() error {
 		return root.IOError("create", o.dir, path, err)
 	}
 	o.held = true
-	_, err = f.WriteAt(fmt.Appendf(nil, "%d\n", os.Getpid()), 0)
+	info, err := f.Stat()
+	if err == nil {
+		o.id = info.FileID
+		_, err = f.WriteAt(fmt.Appendf(nil, "%d\n", os.Getpid()), 0)
+	}
 	if err == nil && !o.readOnly {
 		err = f.Sync()
 	}
@@ -122,7 +127,8 @@ func (o *ownership) takeNothing(cause error) error {
 func (o *ownership) busy(cause error) error {
 	path := o.fullPath()
 	found := "this root is open, or its owner died without closing it"
-	if pid := o.pid(); pid > 0 {
+	// What cannot be read says nothing.
+	if pid, _ := o.pid(); pid > 0 {
 		found += fmt.Sprintf(": the sentinel was made by process %d", pid)
 	}
 	return &store.Error{
@@ -131,23 +137,23 @@ func (o *ownership) busy(cause error) error {
 	}
 }
 
-// pid is what the sentinel says, zero when it says nothing that can be read.
-func (o *ownership) pid() uint64 {
+// pid is what the sentinel says, zero when it says nothing.
+func (o *ownership) pid() (uint64, error) {
 	f, err := o.fs.OpenFile(o.path(root.NodeLock), vfs.ReadOnly)
 	if err != nil {
-		return 0
+		return 0, err
 	}
 	var buf [pidBytes]byte
 	n, err := f.ReadAt(buf[:], 0)
 	if err = errors.Join(ignoreEOF(err), f.Close()); err != nil {
-		return 0
+		return 0, err
 	}
 	text, ended := bytes.CutSuffix(buf[:n], []byte("\n"))
 	pid, err := strconv.ParseUint(string(text), 10, 63)
 	if err != nil || !ended {
-		return 0
+		return 0, nil
 	}
-	return pid
+	return pid, nil
 }
 
 func ignoreEOF(err error) error {
@@ -159,14 +165,20 @@ func ignoreEOF(err error) error {
 
 // finish gives the root back after what came of the work on it: the sentinel
 // is removed, as the very last thing. It stays when a close failed, because what
-// became of that file is not known. What is returned has err in it.
+// became of that file is not known, and when it is another's. What is returned
+// has err in it.
 func (o *ownership) finish(err error) error {
 	if !o.held {
 		return err
 	}
 	o.held = false
+	ours, e := o.isOurs()
+	err = errors.Join(err, e)
 	if failed := o.fs.closeError(); failed != nil {
 		return o.keep(err, failed)
+	}
+	if !ours {
+		return err
 	}
 	path := o.path(root.NodeLock)
 	if e := o.fs.Remove(path); e != nil {
@@ -178,6 +190,40 @@ func (o *ownership) finish(err error) error {
 		err = errors.Join(err, root.IOError("sync directory", o.dir, o.dir, e))
 	}
 	return err
+}
+
+// isOurs asks whether the sentinel is the one that was made. Somebody may have
+// deleted it for a stale one, and another have made its own since: that one must
+// not be removed as well, and whoever worked on the root alone has to be told. One
+// that cannot be looked at is taken for ours.
+func (o *ownership) isOurs() (bool, error) {
+	path := o.path(root.NodeLock)
+	taken := &store.Error{
+		Kind: store.Store, Doing: "close", Root: o.dir, Path: o.fullPath(), Want: "the sentinel that was made at opening",
+		Hint: "another process may have changed this root at the same time; lace verify " + o.dir,
+	}
+	info, err := o.fs.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		taken.Found = "it was deleted while the root was open"
+		return false, taken
+	}
+	var pid uint64
+	if err == nil && info.Type == vfs.Regular {
+		pid, err = o.pid()
+	}
+	if err != nil {
+		return true, root.IOError("look at", o.dir, path, err)
+	}
+	// What is made anew may get the number of the file that was deleted.
+	other := o.id != (vfs.FileID{}) && info.FileID != o.id || info.Type != vfs.Regular || pid != 0 && pid != uint64(os.Getpid())
+	if !other {
+		return true, nil
+	}
+	taken.Found = "it was deleted while the root was open, and made anew"
+	if pid != 0 {
+		taken.Found += fmt.Sprintf(" by process %d", pid)
+	}
+	return false, taken
 }
 
 // keep is the error about a sentinel that stays.

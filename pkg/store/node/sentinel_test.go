@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lace-store/lace/pkg/compact"
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/kept"
 	"github.com/lace-store/lace/pkg/store/node"
@@ -103,8 +104,9 @@ func TestStaleSentinel(t *testing.T) {
 		})
 	}
 	for name, make := range map[string]func(path string) error{
-		"directory": func(path string) error { return os.Mkdir(path, 0o777) },
-		"link":      func(path string) error { return os.Symlink("nowhere", path) },
+		"directory":     func(path string) error { return os.Mkdir(path, 0o777) },
+		"dangling link": func(path string) error { return os.Symlink("nowhere", path) },
+		"link":          func(path string) error { return os.Symlink(root.Records, path) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			fsys, dir := subject.NewRoot(t)
@@ -112,6 +114,36 @@ func TestStaleSentinel(t *testing.T) {
 			for _, o := range openers {
 				busy(t, o.open(fsys, dir), dir)
 			}
+		})
+	}
+}
+
+// A sentinel that was deleted while the root was open, and perhaps made anew by
+// another program, is not this program's to remove, and is told of.
+func TestTakenSentinel(t *testing.T) {
+	for name, take := range map[string]func(path string) error{
+		"deleted": os.Remove,
+		"made anew": func(path string) error {
+			return errors.Join(os.Remove(path), os.WriteFile(path, []byte("4242\n"), 0o666))
+		},
+		"overwritten": func(path string) error { return os.WriteFile(path, []byte("4242\n"), 0o666) },
+		"a directory": func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o777)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			fsys, dir := subject.NewRoot(t, profiletest.Blobs(0, 3)...)
+			path := filepath.Join(dir, root.NodeLock)
+			s, err := node.Open(t.Context(), dir, profile.Options{FS: fsys})
+			must(t, errors.Join(err, take(path)))
+			err = s.Close()
+			profiletest.Kind(t, err, store.Store, path, "while the root was open")
+			if _, statErr := os.Lstat(path); (statErr == nil) != (name != "deleted") {
+				t.Errorf("the other's sentinel: %v", statErr)
+			}
+			must(t, os.RemoveAll(path))
+			opts := profile.CompactOptions{Open: profile.Options{FS: fsys}}
+			opts.Approve = func(*compact.Plan) error { return take(path) }
+			_, err = node.Profile{}.Compact(t.Context(), dir, opts, profiletest.KeepAll)
+			profiletest.Kind(t, err, store.Store, path, "while the root was open")
 		})
 	}
 }
