@@ -171,7 +171,7 @@ func (a *admission) stream(name string, r io.Reader) error {
 	scan := record.NewScanner(r)
 	for {
 		if err := a.ctx.Err(); err != nil {
-			return &store.Error{Kind: store.Interrupted, Doing: "admit", Root: a.doc.Root, Found: "stopped; what was admitted so far stays", Err: err}
+			return a.stopped(err)
 		}
 		item, err := scan.Next()
 		if err == io.EOF {
@@ -187,7 +187,7 @@ func (a *admission) stream(name string, r io.Reader) error {
 		}
 		staged, err := a.store.Stage(item.Hash(), uint64(item.Len()), item)
 		var format *record.FormatError
-		if errors.As(err, &format) {
+		if errors.As(err, &format) || stoppedReading(err) {
 			return a.badInput(name, err)
 		}
 		if err != nil {
@@ -199,7 +199,16 @@ func (a *admission) stream(name string, r io.Reader) error {
 	}
 }
 
+func (a *admission) stopped(err error) error {
+	return &store.Error{Kind: store.Interrupted, Doing: "admit", Root: a.doc.Root, Found: "stopped; what was admitted so far stays", Err: err, Hint: "admit the same again; what is there already is not admitted twice"}
+}
+
+// badInput is the error of a stream that is not one of records, or cannot be
+// read. A request to stop may have ended the reading.
 func (a *admission) badInput(name string, err error) error {
+	if stoppedReading(err) {
+		return a.stopped(err)
+	}
 	return &usageError{fmt.Errorf("admit %s: %w", ui.Quote(name), err)}
 }
 

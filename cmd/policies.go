@@ -125,6 +125,9 @@ func (s *session) readPolicies(files []string) ([]policy.Source, error) {
 			stdinRead = true
 		}
 		text, err := s.readPolicy(name)
+		if stoppedReading(err) {
+			return nil, errStoppedInput(displayName(name), err)
+		}
 		if err != nil {
 			return nil, &usageError{fmt.Errorf("policy %s: %w", ui.Quote(name), err)}
 		}

@@ -54,6 +54,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	s.began = s.now()
 	ctx, stop := stopOnSignal(context.Background())
 	defer stop()
+	s.streams.In = newStoppableReader(ctx, in)
 	defer showOnSignal(s.progress.Line)()
 	root := newRootCommand(s)
 	root.SetArgs(args)

@@ -26,6 +26,9 @@ func lace() { os.Exit(cmd.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 func TestMain(m *testing.M) {
 	commands := map[string]func(){"lace": lace}
 	addCommands(commands)
+	if commands[filepath.Base(os.Args[0])] == nil { // these are the tests, not a command of theirs
+		childrenHeedSignals()
+	}
 	testscript.Main(m, commands)
 }
 

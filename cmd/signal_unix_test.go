@@ -55,14 +55,22 @@ func start(t *testing.T, args ...string) *started {
 	s := &started{Cmd: exec.Command("lace", args...), ended: make(chan struct{})}
 	s.Dir = t.TempDir() // no configuration lies here
 	s.Stdout, s.Stderr = &s.out, &s.err
-	if err := s.Start(); err != nil {
+	if err := s.begin(); err != nil {
 		t.Fatal(err)
+	}
+	return s
+}
+
+// begin starts the process.
+func (s *started) begin() error {
+	if err := s.Start(); err != nil {
+		return err
 	}
 	go func() {
 		_ = s.Wait() // the exit code is asked for
 		close(s.ended)
 	}()
-	return s
+	return nil
 }
 
 // code waits for the process and returns its exit code, -1 after a signal.

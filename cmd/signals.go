@@ -4,25 +4,31 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 )
 
 // stopOnSignal returns a context that the first SIGINT, SIGTERM or SIGHUP
 // cancels. After it the signals have their default action again, so that a
 // second one ends the process at once; the root is resumable at any moment.
+// One that whoever started the process has let it ignore stays ignored: nohup
+// does that with SIGHUP, and a shell with SIGINT for what it runs in the
+// background.
 //
 // SIGPIPE is ignored: that whoever read stdout went away must not end a
 // compaction half-way.
 func stopOnSignal(parent context.Context) (context.Context, context.CancelFunc) {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := context.WithCancel(parent)
-	stops := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+	stops := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
 	first := make(chan os.Signal, 1)
-	signal.Notify(first, stops...)
+	if len(stops) > 0 { // Notify takes none for all
+		signal.Notify(first, stops...)
+	}
 	go func() {
 		select {
 		case <-first:
-			signal.Reset(stops...)
+			signal.Reset(stops...) // there is one at least, which came
 			cancel()
 		case <-ctx.Done():
 		}

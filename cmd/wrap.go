@@ -17,6 +17,9 @@ import (
 // is the modification time of its file.
 func (a *admission) wrapAll(files []string, group, app string) error {
 	for _, name := range files {
+		if err := a.ctx.Err(); err != nil {
+			return a.stopped(err)
+		}
 		rec, err := wrapFile(name, group, app)
 		if err != nil {
 			return &usageError{fmt.Errorf("wrap %s: %w", ui.Quote(name), err)}

@@ -63,10 +63,10 @@ func (r *run) fresh(ctx context.Context, plan *Plan) error {
 	if err := r.preflight(plan); err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
-		return &store.Error{Kind: store.Interrupted, Doing: "compact", Root: r.profile.Dir(), Found: "stopped before anything was changed", Err: err}
+	if err := r.stopped(ctx, "before anything was changed"); err != nil {
+		return err
 	}
-	if err := r.writePlan(plan); err != nil { // A
+	if err := r.writePlan(ctx, plan); err != nil { // A
 		return err
 	}
 	file, rows, err := r.openPlan(plan.rows, 0)
@@ -106,7 +106,20 @@ func (r *run) forward(ctx context.Context, rows *move.Plan, state format.State, 
 	if err := r.replaceRows(ctx, rows, state.Phase == format.Reload, resumed); err != nil { // D
 		return err
 	}
-	return r.release() // E
+	return r.release(ctx) // E
+}
+
+// stopped is the error of a run that is asked to stop, as it was found to be
+// at that point, or nil.
+func (r *run) stopped(ctx context.Context, where string) error {
+	if err := ctx.Err(); err != nil {
+		return r.interrupted(where, err)
+	}
+	return nil
+}
+
+func (r *run) interrupted(where string, err error) error {
+	return &store.Error{Kind: store.Interrupted, Doing: "compact", Root: r.profile.Dir(), Found: "stopped " + where, Err: err}
 }
 
 // replaceRows is step D.
@@ -115,7 +128,7 @@ func (r *run) replaceRows(ctx context.Context, rows *move.Plan, reloading, resum
 	case Reloader:
 		return r.reload(ctx, p, rows, reloading, resumed)
 	case Publisher:
-		return r.publish(p, rows)
+		return r.publish(ctx, p, rows)
 	}
 	return requireRows(r.profile)
 }
@@ -123,6 +136,10 @@ func (r *run) replaceRows(ctx context.Context, rows *move.Plan, reloading, resum
 func (r *run) move(ctx context.Context, cursor format.RowIndex, resumed bool) error {
 	r.startPhase("move")
 	if resumed {
+		// Redoing a batch takes as long as a batch.
+		if err := r.stopped(ctx, fmt.Sprintf("before row %d was moved", cursor)); err != nil {
+			return err
+		}
 		next, err := r.mover.Recover(cursor)
 		if err != nil {
 			return err
@@ -135,11 +152,14 @@ func (r *run) move(ctx context.Context, cursor format.RowIndex, resumed bool) er
 }
 
 // writePlan is step A.
-func (r *run) writePlan(plan *Plan) error {
+func (r *run) writePlan(ctx context.Context, plan *Plan) error {
 	r.startPhase("plan")
 	// The plan is complete and durable before the state that makes a resume
 	// believe it.
-	err := vfs.Replace(r.profile.FS(), r.profile.Dir(), root.Plan, func(w io.Writer) error { return plan.writeTo(w) })
+	err := vfs.Replace(r.profile.FS(), r.profile.Dir(), root.Plan, func(w io.Writer) error { return plan.writeTo(stoppable{ctx, w}) })
+	if cause := ctx.Err(); cause != nil && errors.Is(err, cause) {
+		return r.interrupted("before anything was changed", err)
+	}
 	if err != nil {
 		e := r.ioError("write", root.Plan, err)
 		e.Hint = "nothing was changed but " + root.Plan + "; lace resume " + r.profile.Dir() + " clears it away"
@@ -148,6 +168,19 @@ func (r *run) writePlan(plan *Plan) error {
 	r.report.Written += uint64(plan.Header.PlanLen())
 	r.progress(plan.Retained.Records, plan.Retained.Records, "rows")
 	return nil
+}
+
+// stoppable is a writer that a request to stop ends: a plan may be long.
+type stoppable struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (s stoppable) Write(b []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.w.Write(b)
 }
 
 // begin is step B. The state comes first: without it, a crash after the
@@ -164,8 +197,9 @@ func (r *run) begin() error {
 }
 
 // publish is step D of a Publisher. The indexes are removed again, because a crash between
-// the state and their first removal could have left lists that name old ids.
-func (r *run) publish(p Publisher, rows *move.Plan) error {
+// the state and their first removal could have left lists that name old ids. A
+// stop leaves the old log, and the step is done again.
+func (r *run) publish(ctx context.Context, p Publisher, rows *move.Plan) error {
 	r.startPhase("publish")
 	if err := p.RemoveIndexes(); err != nil {
 		return err
@@ -174,14 +208,18 @@ func (r *run) publish(p Publisher, rows *move.Plan) error {
 	err := p.Publish(func(yield func(rowlog.Row, error) bool) {
 		for i := range rows.Rows() {
 			row, err := rows.Row(i)
+			if err == nil && i%progressRows == 0 {
+				r.progress(uint64(i), total, "rows")
+				err = ctx.Err()
+			}
 			if !yield(rowlog.Row{Hash: row.Hash, Offset: row.OffsetNew, Len: row.Len}, err) || err != nil {
 				return
 			}
-			if i%progressRows == 0 {
-				r.progress(uint64(i), total, "rows")
-			}
 		}
 	})
+	if cause := ctx.Err(); cause != nil && errors.Is(err, cause) {
+		return r.interrupted("before the new record-log was published", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -193,11 +231,15 @@ func (r *run) publish(p Publisher, rows *move.Plan) error {
 // progressRows is how many rows pass between two progress events.
 const progressRows = 1 << 14
 
-// release is step E.
-func (r *run) release() error {
+// release is step E, the last that a stop can come before: behind it there are
+// only files to remove.
+func (r *run) release(ctx context.Context) error {
 	r.startPhase("release")
 	newEnd, tail := r.report.Retained.Bytes, r.report.Removed.Bytes
 	r.progress(0, tail, "bytes")
+	if err := r.stopped(ctx, "before the tail was released"); err != nil {
+		return err
+	}
 	how, err := r.profile.Release(newEnd)
 	if err != nil {
 		return err

@@ -224,6 +224,25 @@ func TestPreflightRefusesOneByteShort(t *testing.T) {
 	}
 }
 
+// resumeStops wants a resume that is to stop from the start to write nothing to
+// the arena of a root with a state, however few batches are left.
+func resumeStops(s *compacttest.Shape, fsys *crashfs.FS) error {
+	if _, err := fsys.Stat(filepath.Join(compacttest.Dir, root.State)); err != nil {
+		return nil // nothing is left to move
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	seen := faultfs.New(fsys, compacttest.Dir)
+	_, err := compacttest.Plain{}.Resume(ctx, seen, compacttest.Dir, s.Settings(1))
+	if !errors.Is(err, store.Interrupted) {
+		return fmt.Errorf("a resume that is to stop ends with %v", err)
+	}
+	if n := seen.Count(func(c faultfs.Call) bool { return c.Op == faultfs.Write && c.Path == root.Records }); n > 0 {
+		return fmt.Errorf("a resume that is to stop writes %d times", n)
+	}
+	return finishes(s, fsys)
+}
+
 // TestStopOnRequest: a done context stops before anything is changed, or
 // between two batches, and what is left resumes.
 func TestStopOnRequest(t *testing.T) {
@@ -255,6 +274,9 @@ func TestStopOnRequest(t *testing.T) {
 			}
 			if _, err := fsys.Stat(filepath.Join(compacttest.Dir, root.Plan)); after == 0 && !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("shape %d: stopped before the start, and there is a plan (%v)", seed, err)
+			}
+			if err := resumeStops(s, fsys.Clone()); err != nil {
+				t.Errorf("shape %d stopped after %d: %v", seed, after, err)
 			}
 			if err := finishes(s, fsys.Clone()); err != nil {
 				t.Errorf("stopped: %v", err)

@@ -14,5 +14,8 @@
 // Locks are the whole-file locks of Rust's standard library, so that programs
 // written with either exclude each other.
 //
-// The code is built for 64-bit Linux, macOS, FreeBSD and Windows.
+// The code is built for 64-bit Linux, macOS, FreeBSD and Windows, and for no
+// other system: OpenBSD keeps the pages of a mapping apart from what is written
+// to the file, so that a reader would miss records, and nobody has tried the
+// rest.
 package osfs

@@ -1,3 +1,5 @@
+//go:build linux || darwin || freebsd || windows
+
 package osfs
 
 import "github.com/lace-store/lace/pkg/store/vfs"
