@@ -15,12 +15,17 @@ type View struct {
 // Name: value, the data length), and no rule, limit or digest. That is how the
 // committed records of a root are read. Nothing is copied. The error is a
 // *FormatError.
-func Parse(b []byte) (View, error) {
+func Parse(b []byte) (View, error) { return ParsePrefix(b, int64(len(b))) }
+
+// ParsePrefix is Parse of a record of length bytes of which b is the beginning:
+// of the data, the View has as much as b. An error may be for want of bytes,
+// where b is not all.
+func ParsePrefix(b []byte, length int64) (View, error) {
 	v, err := parseHead(b)
 	if err != nil {
 		return View{}, err
 	}
-	if have := int64(len(b) - v.dataAt); have != v.dataLen {
+	if have := length - int64(v.dataAt); have != v.dataLen {
 		return View{}, wrong(v.dataAt, "%d bytes of data, Data-Length says %d", have, v.dataLen)
 	}
 	return v, nil

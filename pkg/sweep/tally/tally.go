@@ -1,7 +1,7 @@
 // Package tally adds up what a decided compaction would keep and remove: in
 // all, by policy, and by the values of fields. It passes over the records once,
-// in the order of their offsets. It must not know policies, files, or how its
-// report is shown.
+// in the order of their offsets, or on all cores where their heads suffice. It
+// must not know policies, files, or how its report is shown.
 package tally
 
 import (
@@ -65,7 +65,7 @@ type Options struct {
 	MaxValues     int
 	TrackedValues int
 	// Step, unless nil, is called before each page of records with the ids
-	// that are done; its error ends the pass.
+	// that are done or being done; its error ends the pass.
 	Step func(done store.Position) error
 }
 
@@ -81,6 +81,9 @@ type Report struct {
 // none.
 func Count(b store.Backend, set *kept.Set, o Options) (*Report, error) {
 	c := newCounter(set, o)
+	if src, ok := b.(source); ok && len(o.Fields) == 0 {
+		return countHeads(src, c)
+	}
 	refs := make([]store.Ref, 0, pageRecords)
 	for next := store.RecordID(1); store.Position(next) <= set.Boundary(); {
 		if o.Step != nil {
@@ -156,9 +159,7 @@ func (c *counter) record(rec store.Record) error {
 		return err
 	}
 	one := Total{1, uint64(len(rec.Bytes)), uint64(view.DataLen())}
-	retained := c.set.Has(rec.ID)
-	c.all.count(one, retained)
-	c.byModule(rec.ID, one)
+	retained := c.add(rec.ID, one)
 	if len(c.groups) == 0 {
 		return nil
 	}
@@ -169,6 +170,14 @@ func (c *counter) record(rec store.Record) error {
 		g.count(one, retained)
 	}
 	return nil
+}
+
+// add adds up one record by what its head says, and reports whether it stays.
+func (c *counter) add(id store.RecordID, one Total) (retained bool) {
+	retained = c.set.Has(id)
+	c.all.count(one, retained)
+	c.byModule(id, one)
+	return retained
 }
 
 func (c *counter) byModule(id store.RecordID, one Total) {
