@@ -212,14 +212,18 @@ func cut(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // lock holds a file of a root locked, as another program would have it open:
-// `lock FILE`. unlock gives every lock back.
+// `lock FILE [shared]`. unlock gives every lock back.
 func lock(ts *testscript.TestScript, neg bool, args []string) {
+	mode := vfs.ExclusiveLock
+	if len(args) == 2 && args[1] == "shared" {
+		mode, args = vfs.Shared, args[:1]
+	}
 	if neg || len(args) != 1 {
-		ts.Fatalf("usage: lock FILE")
+		ts.Fatalf("usage: lock FILE [shared]")
 	}
 	f, err := osfs.New().OpenFile(ts.MkAbs(args[0]), vfs.ReadWrite)
 	ts.Check(err)
-	ts.Check(f.TryLock(vfs.ExclusiveLock))
+	ts.Check(f.TryLock(mode))
 	hold(ts, f.Close)
 }
 
