@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -109,7 +110,7 @@ func (e *Error) Error() string {
 	}
 	add(": ", what)
 	if e.Err != nil {
-		add(": ", e.Err.Error())
+		add(": ", causeText(e.Err))
 	}
 	if what == "" && e.Err == nil {
 		if e.Reason != 0 {
@@ -119,6 +120,18 @@ func (e *Error) Error() string {
 		}
 	}
 	return b.String()
+}
+
+// causeText is the text of a cause. That of a context that ended is Go's, and says
+// nothing to who asked for the stop.
+func causeText(err error) string {
+	switch err {
+	case context.Canceled:
+		return "a stop was asked for"
+	case context.DeadlineExceeded:
+		return "the time is up"
+	}
+	return err.Error()
 }
 
 // Unwrap returns the cause.
