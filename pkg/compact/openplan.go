@@ -9,7 +9,6 @@ import (
 
 	"github.com/lace-store/lace/pkg/compact/format"
 	"github.com/lace-store/lace/pkg/compact/move"
-	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/kept"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
@@ -144,8 +143,8 @@ func matchLog(rows *move.Plan, dir string, log rowlog.Rows, cursor format.RowInd
 // matchNewLog checks that the rows of the log are those of the plan at their
 // new places; there are as many.
 func matchNewLog(rows *move.Plan, dir string, log rowlog.Rows) error {
-	i := format.RowIndex(0)
-	for got, err := range allOf(log) {
+	i, old := format.RowIndex(0), oldRows{rows: log}
+	for at, err := range old.all() {
 		if err != nil {
 			return err
 		}
@@ -153,6 +152,7 @@ func matchNewLog(rows *move.Plan, dir string, log rowlog.Rows) error {
 		if err != nil {
 			return ioError(dir, "read", root.Plan, err)
 		}
+		got := old.row(at)
 		if got.Hash != p.Hash || got.Offset != p.OffsetNew || got.Len != p.Len {
 			return corruptFile(dir, root.RecordLog, fmt.Sprintf("row %d", i), fmt.Sprintf("%s at %d+%d", got.Hash, got.Offset, got.Len),
 				fmt.Sprintf("the plan's %s at %d+%d", p.Hash, p.OffsetNew, p.Len))
@@ -168,19 +168,27 @@ func matchOldLog(rows *move.Plan, dir string, log rowlog.Rows, s *PlanSummary) e
 	s.Kept = kept.New(log.Position())
 	see, sum := digestOf(log)
 	match := format.NewMatcher(rows.Rows(), rows.Row)
-	id := store.RecordID(0)
-	for r, err := range allOf(log) {
+	old := oldRows{rows: log}
+	for at, err := range old.all() {
 		if err != nil {
 			return err
 		}
-		see(r)
-		id++
-		found, err := match.Old(format.OldRow{Hash: r.Hash, Offset: r.Offset, Len: r.Len})
+		if see != nil {
+			see(old.row(at))
+		}
+		before, err := match.Before(at.Offset)
+		if err != nil {
+			return mismatch(dir, match.Next(), err)
+		}
+		if before {
+			continue
+		}
+		found, err := match.Old(format.OldRow(old.row(at)))
 		if err != nil {
 			return mismatch(dir, match.Next(), err)
 		}
 		if found {
-			s.Kept.Add(id)
+			s.Kept.Add(old.id)
 		}
 	}
 	if err := match.End(); err != nil {

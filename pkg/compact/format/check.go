@@ -81,22 +81,31 @@ func (e *MatchError) Error() string { return e.why }
 // Next returns the plan row that was not found yet.
 func (m *Matcher) Next() RowIndex { return m.next }
 
+// Before reports whether an old row at that offset lies before the plan row that
+// is looked for, so that Old would not find it. Whoever asks first makes the
+// hashes of the other old rows alone. The error is that of reading the plan.
+func (m *Matcher) Before(offset uint64) (bool, error) {
+	if m.next == m.rows {
+		return true, nil
+	}
+	if !m.ready {
+		want, err := m.row(m.next)
+		if err != nil {
+			return false, err
+		}
+		m.want, m.ready = want, true
+	}
+	return offset < m.want.OffsetOld, nil
+}
+
 // Old takes the next old row and reports whether it is a row of the plan. The
 // error is a *MatchError, or that of reading the plan.
 func (m *Matcher) Old(old OldRow) (found bool, err error) {
-	if m.next == m.rows {
-		return false, nil
-	}
-	if !m.ready {
-		if m.want, err = m.row(m.next); err != nil {
-			return false, err
-		}
-		m.ready = true
+	if before, err := m.Before(old.Offset); before || err != nil {
+		return false, err
 	}
 	r := m.want
 	switch {
-	case old.Offset < r.OffsetOld:
-		return false, nil
 	case old.Offset > r.OffsetOld:
 		return false, m.absent()
 	case old != (OldRow{Hash: r.Hash, Offset: r.OffsetOld, Len: r.Len}):

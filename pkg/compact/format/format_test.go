@@ -142,9 +142,16 @@ func believe(h format.PlanHeader, rows []format.PlanRow, old []format.OldRow) er
 	match := format.NewMatcher(format.RowIndex(len(rows)), func(i format.RowIndex) (format.PlanRow, error) { return rows[i], nil })
 	found := 0
 	for _, o := range old {
+		before, err := match.Before(o.Offset)
+		if err != nil {
+			return err
+		}
 		ok, err := match.Old(o)
 		if err != nil {
 			return err
+		}
+		if ok == before {
+			return fmt.Errorf("old row at %d is before the next of the plan: %v, found: %v", o.Offset, before, ok)
 		}
 		if ok {
 			found++
@@ -164,6 +171,9 @@ func TestAnUnreadablePlanIsNoMismatch(t *testing.T) {
 	match := format.NewMatcher(1, func(format.RowIndex) (format.PlanRow, error) { return format.PlanRow{}, broken })
 	if found, err := match.Old(format.OldRow{}); found || err != broken {
 		t.Errorf("Old = %v, %v", found, err)
+	}
+	if before, err := match.Before(0); before || err != broken {
+		t.Errorf("Before = %v, %v", before, err)
 	}
 	if err := match.End(); err != broken {
 		t.Errorf("End = %v", err)

@@ -105,27 +105,55 @@ type builder struct {
 	pushed   []uint64       // rows for which there was no slot left up to the end
 	index    uint64         // of the first row that repeats a key
 	id       store.RecordID // of the row that it repeats, or zero
+	touched  uint32         // of no meaning; it keeps the reading of slots alive
 }
 
+// batchRows is how many rows a builder looks up at a time. It takes their slots
+// into the caches at once first: waiting for one slot after the other would be
+// most of its time.
+const batchRows = 32
+
+// waiting is a row of a batch.
+type waiting struct{ index, sum, home uint64 }
+
 func (b *builder) run(x *hashIndex, rows *packed) {
+	batch := make([]waiting, 0, batchRows)
 	for i := range rows.count {
-		k := rows.key(i)
-		s := sum(&k)
+		g, in := rows.at(i)
+		s := sum(&key{digest: g.digests[in]})
 		home := x.home(s)
 		if home < b.from || home >= b.to {
 			continue
 		}
-		slot, id := x.probe(rows, &k, s, home, b.to)
-		switch {
-		case id != 0:
-			b.index, b.id = i, id
-			return
-		case slot == b.to:
-			b.pushed = append(b.pushed, i)
-		default:
-			x.slots[slot] = x.tag(s) | uint32(ID(i))
+		if batch = append(batch, waiting{i, s, home}); len(batch) == cap(batch) {
+			if !b.insert(x, rows, batch) {
+				return
+			}
+			batch = batch[:0]
 		}
 	}
+	b.insert(x, rows, batch)
+}
+
+// insert adds rows, and reports whether none of them repeats a key.
+func (b *builder) insert(x *hashIndex, rows *packed, batch []waiting) bool {
+	for _, w := range batch {
+		b.touched |= x.slots[w.home]
+	}
+	for _, w := range batch {
+		k := rows.key(w.index)
+		slot, id := x.probe(rows, &k, w.sum, w.home, b.to)
+		switch {
+		case id != 0:
+			b.index, b.id = w.index, id
+			return false
+		case slot == b.to:
+			b.pushed = append(b.pushed, w.index)
+		default:
+			x.slots[slot] = x.tag(w.sum) | uint32(ID(w.index))
+		}
+	}
+	return true
 }
 
 // search returns the slot of the key with its id, or the free slot where the

@@ -6,6 +6,7 @@ import (
 	"github.com/zeebo/blake3"
 
 	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/record"
 )
 
 // Rows is the committed rows of a root, read forward only. A profile whose
@@ -21,6 +22,24 @@ type Rows interface {
 	// last thing it yields, and says of itself which root it is about.
 	All() iter.Seq2[Row, error]
 }
+
+// Range is where a record lies: [Offset, Offset+Len) of the arena, in bytes.
+type Range struct{ Offset, Len uint64 }
+
+// End returns the first offset behind the record.
+func (r Range) End() uint64 { return r.Offset + r.Len }
+
+// Ranged is Rows that give their ranges without their hashes, which take longer
+// to make than all the rest of a row. Table is; rows that come from a cursor are
+// not.
+type Ranged interface {
+	// Ranges yields the ranges of the rows of All.
+	Ranges() iter.Seq[Range]
+	// Hash returns the hash of a row, which must be one of them.
+	Hash(id store.RecordID) record.Hash
+}
+
+var _ Ranged = (*Table)(nil)
 
 // Digested is Rows that give the digest of the first of them without being read
 // through for it once more. Table is; rows that come from a cursor are not.

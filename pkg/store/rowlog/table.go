@@ -69,6 +69,21 @@ func (t *Table) All() iter.Seq2[Row, error] {
 	}
 }
 
+// Ranges implements Ranged.
+func (t *Table) Ranges() iter.Seq[Range] {
+	return func(yield func(Range) bool) {
+		end := uint64(0)
+		for i := range t.rows.count {
+			g, in := t.rows.at(i)
+			r := Range{end, t.rows.length(i, g.words[in])}
+			if !yield(r) {
+				return
+			}
+			end = r.End()
+		}
+	}
+}
+
 // Lookup returns the id of the record with that hash.
 func (t *Table) Lookup(h record.Hash) (store.RecordID, bool) {
 	if !record.IsHash(h[:]) {

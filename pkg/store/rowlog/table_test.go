@@ -58,7 +58,18 @@ func TestReadIsAppendOfEveryRow(t *testing.T) {
 	})
 }
 
+// same compares tables, also what is passed on the way through them.
 func same(t *rapid.T, got, want *Table) {
+	id := store.RecordID(0)
+	for r := range got.Ranges() {
+		id++
+		if row := want.Row(id); r != (Range{row.Offset, row.Len}) || got.Hash(id) != row.Hash {
+			t.Fatalf("range %+v of row %d, want %+v", r, id, row)
+		}
+	}
+	if store.Position(id) != want.Position() {
+		t.Fatalf("%d ranges, want %d", id, want.Position())
+	}
 	if got.Position() != want.Position() || got.End() != want.End() || got.Digest(got.Position()) != want.Digest(want.Position()) {
 		t.Fatalf("%d rows ending at %d, want %d at %d", got.Position(), got.End(), want.Position(), want.End())
 	}
