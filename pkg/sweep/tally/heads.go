@@ -1,9 +1,9 @@
 package tally
 
 import (
-	"cmp"
 	"errors"
 	"io"
+	"iter"
 	"runtime"
 	"sync"
 
@@ -17,6 +17,7 @@ import (
 // few records, and keep all of them resident.
 type source interface {
 	Rows(through store.Position) (rowlog.Rows, error)
+	Row(id store.RecordID) (rowlog.Row, error)
 	Arena() io.ReaderAt
 }
 
@@ -29,11 +30,11 @@ const (
 	headBytes   = 1 << 12 // of a long record; if it has more, it is read as a whole
 )
 
-// part is consecutive rows whose records one goroutine counts. Parts are used
-// over and over.
+// part is consecutive records that one goroutine counts. Parts are used over and
+// over.
 type part struct {
-	first store.RecordID
-	rows  []rowlog.Row
+	first  store.RecordID
+	ranges []rowlog.Range
 }
 
 // countHeads counts where nothing but the heads of the records is asked for. It
@@ -46,8 +47,10 @@ func countHeads(src source, c *counter) (*Report, error) {
 	p := newParts(src.Arena(), c)
 	err = p.handOut(rows)
 	p.group.Wait()
-	// That of a record is about an earlier one than what ended the rows.
-	if err := cmp.Or(p.first, err); err != nil {
+	if p.first != nil { // of an earlier record than what ended the rows
+		return nil, headError(src, p.at, p.first)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return c.report(), nil
@@ -70,7 +73,7 @@ func newParts(arena io.ReaderAt, c *counter) *parts {
 	// One more part for each than it counts: it is being filled meanwhile.
 	p := &parts{counter: c, full: make(chan *part, workers), free: make(chan *part, 2*workers)}
 	for range cap(p.free) {
-		p.free <- &part{rows: make([]rowlog.Row, 0, partRecords)}
+		p.free <- &part{ranges: make([]rowlog.Range, 0, partRecords)}
 	}
 	for range workers {
 		p.group.Go(func() { p.work(arena) })
@@ -85,25 +88,44 @@ func (p *parts) handOut(rows rowlog.Rows) error {
 	defer close(p.full)
 	next := <-p.free
 	id := store.RecordID(1)
-	for row, err := range rows.All() {
+	for at, err := range rangesOf(rows) {
 		if err != nil {
 			return err
 		}
-		if len(next.rows) == 0 {
+		if len(next.ranges) == 0 {
 			if err := p.step(id); err != nil || p.failed() {
 				return err
 			}
 			next.first = id
 		}
-		next.rows = append(next.rows, row)
+		next.ranges = append(next.ranges, at)
 		id++
-		if len(next.rows) == partRecords {
+		if len(next.ranges) == partRecords {
 			p.full <- next
 			next = <-p.free
 		}
 	}
 	p.full <- next
 	return nil
+}
+
+// rangesOf yields the ranges of rows, without their hashes where the rows can.
+func rangesOf(rows rowlog.Rows) iter.Seq2[rowlog.Range, error] {
+	return func(yield func(rowlog.Range, error) bool) {
+		if known, ok := rows.(rowlog.Ranged); ok {
+			for at := range known.Ranges() {
+				if !yield(at, nil) {
+					return
+				}
+			}
+			return
+		}
+		for row, err := range rows.All() {
+			if !yield(rowlog.Range{Offset: row.Offset, Len: row.Len}, err) {
+				return
+			}
+		}
+	}
 }
 
 func (p *parts) step(next store.RecordID) error {
@@ -131,7 +153,7 @@ func (p *parts) work(arena io.ReaderAt) {
 			}
 			p.mu.Unlock()
 		}
-		next.rows = next.rows[:0]
+		next.ranges = next.ranges[:0]
 		p.free <- next
 	}
 	p.mu.Lock()
@@ -141,13 +163,13 @@ func (p *parts) work(arena io.ReaderAt) {
 
 // heads counts the records of a part up to the first that is none.
 func (c *counter) heads(r *headReader, p *part) (store.RecordID, error) {
-	for i, row := range p.rows {
+	for i, at := range p.ranges {
 		id := p.first + store.RecordID(i)
-		dataLen, err := r.dataLen(p.rows[i:])
+		dataLen, err := r.dataLen(p.ranges[i:])
 		if err != nil {
-			return id, headError(id, row.Hash, err)
+			return id, err
 		}
-		c.add(id, Total{1, row.Len, dataLen})
+		c.add(id, Total{1, at.Len, dataLen})
 	}
 	return 0, nil
 }
@@ -162,13 +184,17 @@ func (c *counter) join(other *counter) {
 }
 
 // headError tells a record that is none from one that cannot be read.
-func headError(id store.RecordID, hash record.Hash, err error) error {
+func headError(src source, id store.RecordID, err error) error {
+	row, unknown := src.Row(id)
+	if unknown != nil {
+		return errors.Join(err, unknown)
+	}
 	kind := store.Store
 	var form *record.FormatError
 	if errors.As(err, &form) {
 		kind = store.CorruptStore
 	}
-	return &store.Error{Kind: kind, Doing: "tally", ID: id, Hash: hash, Err: err}
+	return &store.Error{Kind: kind, Doing: "tally", ID: id, Hash: row.Hash, Err: err}
 }
 
 // headReader reads records through one window, short ones that lie one behind
@@ -180,45 +206,45 @@ type headReader struct {
 	start  uint64
 }
 
-// dataLen returns the length of the data of the first of some rows that lie one
+// dataLen returns the length of the data of the first of some records that lie one
 // behind the other.
-func (r *headReader) dataLen(rows []rowlog.Row) (uint64, error) {
-	row := rows[0]
-	if row.Len >= longRecord {
-		return r.longDataLen(row)
+func (r *headReader) dataLen(records []rowlog.Range) (uint64, error) {
+	at := records[0]
+	if at.Len >= longRecord {
+		return r.longDataLen(at)
 	}
-	if row.Offset < r.start || row.End() > r.start+uint64(len(r.window)) {
-		if err := r.fill(row.Offset, span(rows)); err != nil {
+	if at.Offset < r.start || at.End() > r.start+uint64(len(r.window)) {
+		if err := r.fill(at.Offset, span(records)); err != nil {
 			return 0, err
 		}
 	}
-	b := r.window[row.Offset-r.start:]
-	view, err := record.ParsePrefix(b[:min(row.Len, uint64(len(b)))], int64(row.Len))
+	b := r.window[at.Offset-r.start:]
+	view, err := record.ParsePrefix(b[:min(at.Len, uint64(len(b)))], int64(at.Len))
 	return uint64(view.DataLen()), err
 }
 
 // longDataLen is dataLen of a long record. No more is read than the longest
-// record has, whatever the row says.
-func (r *headReader) longDataLen(row rowlog.Row) (n uint64, err error) {
-	for _, try := range []uint64{headBytes, min(row.Len, record.MaxRecordLen)} {
-		if err := r.fill(row.Offset, try); err != nil {
+// record has, whatever its row says.
+func (r *headReader) longDataLen(at rowlog.Range) (n uint64, err error) {
+	for _, try := range []uint64{headBytes, min(at.Len, record.MaxRecordLen)} {
+		if err := r.fill(at.Offset, try); err != nil {
 			return 0, err
 		}
 		var view record.View
-		if view, err = record.ParsePrefix(r.window, int64(row.Len)); err == nil {
+		if view, err = record.ParsePrefix(r.window, int64(at.Len)); err == nil {
 			return uint64(view.DataLen()), nil
 		}
 	}
 	return 0, err
 }
 
-// span returns how many bytes to read for the first of some rows: short records
+// span returns how many bytes to read for the first of some records: short records
 // behind it come along.
-func span(rows []rowlog.Row) uint64 {
-	n := rows[0].Len
-	for _, row := range rows[1:] {
-		end := row.End() - rows[0].Offset
-		if row.Len >= longRecord || end > windowBytes {
+func span(records []rowlog.Range) uint64 {
+	n := records[0].Len
+	for _, at := range records[1:] {
+		end := at.End() - records[0].Offset
+		if at.Len >= longRecord || end > windowBytes {
 			break
 		}
 		n = end
