@@ -2,8 +2,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/zeebo/blake3"
 
@@ -19,16 +21,25 @@ func readCommand(args []string) error {
 	return readFile(filepath.Join(args[0], root.Records))
 }
 
-// hashCommand is `bench hash`: BLAKE3 of hashMessages messages of hashLen
-// bytes on one core, from memory that the caches hold: the limit of a verify.
+// hashCommand is `bench hash [MESSAGES]`: BLAKE3 of hashMessages, or as many,
+// messages of hashLen bytes on one core, from memory that the caches hold: the
+// limit of a verify.
 func hashCommand(args []string) error {
-	if len(args) != 0 {
-		return errors.New("want: bench hash")
+	messages := hashMessages
+	if len(args) > 1 {
+		return errors.New("want: bench hash [MESSAGES]")
+	}
+	if len(args) == 1 {
+		n, err := strconv.Atoi(args[0])
+		if err != nil || n < 1 {
+			return fmt.Errorf("want a number of messages above 0, not %q", args[0])
+		}
+		messages = n
 	}
 	message := make([]byte, hashLen)
 	h := blake3.New()
 	var sum [32]byte
-	for range hashMessages {
+	for range messages {
 		h.Reset()
 		if _, err := h.Write(message); err != nil {
 			return err
