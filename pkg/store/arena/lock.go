@@ -3,8 +3,10 @@ package arena
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/lace-store/lace/pkg/store"
@@ -17,8 +19,13 @@ import (
 // garbage collector has to find that no record holds it.
 const releaseWait = 5 * time.Second
 
-// probeTries is how many collections the first probe of arena-lock is worth.
-const probeTries = 3
+// probeTries is how many collections the first probe of arena-lock is worth, and
+// probeWait how long it goes on with them when this process is known to hold the
+// lock: on a busy machine the collector is late.
+const (
+	probeTries = 3
+	probeWait  = time.Second
+)
 
 // Lock opens arena-lock anew and takes it in the given mode without waiting: a
 // lock is never converted, since a refused conversion loses the lock that was
@@ -47,7 +54,11 @@ func Lock(fsys vfs.FS, dir string, mode vfs.LockMode, readOnly bool) (vfs.File, 
 // that nobody can reach any more.
 func Probe(fsys vfs.FS, dir string) error {
 	f, err := Lock(fsys, dir, vfs.ExclusiveLock, false)
-	for tries := 0; tries < probeTries && errors.Is(err, store.Busy); tries++ {
+	deadline := time.Now().Add(probeWait)
+	for tries := 0; errors.Is(err, store.Busy); tries++ {
+		if tries >= probeTries && (time.Now().After(deadline) || !heldHere(fsys, dir)) {
+			break
+		}
 		runtime.GC()
 		time.Sleep(bootstrap.LockPoll)
 		f, err = Lock(fsys, dir, vfs.ExclusiveLock, false)
@@ -59,6 +70,12 @@ func Probe(fsys vfs.FS, dir string) error {
 		return root.IOError("unlock", dir, filepath.Join(dir, root.ArenaLock), err)
 	}
 	return nil
+}
+
+// heldHere reports whether this process holds arena-lock, as far as the system
+// tells.
+func heldHere(fsys vfs.FS, dir string) bool {
+	return slices.ContainsFunc(vfs.LockHolders(fsys, filepath.Join(dir, root.ArenaLock)), func(h vfs.Holder) bool { return h.PID == os.Getpid() })
 }
 
 // AwaitRelease waits until nothing holds the mapping of a closed store.
