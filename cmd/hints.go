@@ -2,9 +2,11 @@ package cmd
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/lace-store/lace/pkg/compact"
 	"github.com/lace-store/lace/pkg/store"
+	"github.com/lace-store/lace/pkg/store/vfs"
 	"github.com/lace-store/lace/pkg/sweep/eval"
 )
 
@@ -18,8 +20,22 @@ func errorLines(err error) []string {
 	return []string{err.Error()}
 }
 
-// hintOf returns what the error says to do next, empty when it does not.
+// hintOf returns what to do next: what is to be done about the file system
+// first, if its error tells, and what the error itself says. It is empty when
+// neither says anything.
 func hintOf(err error) string {
+	hint, remedy := hintIn(err), vfs.Remedy(err)
+	switch {
+	case remedy == "" || strings.Contains(hint, remedy):
+		return hint
+	case hint == "":
+		return remedy
+	}
+	return remedy + "; " + hint
+}
+
+// hintIn is the outermost hint of the errors that have one.
+func hintIn(err error) string {
 	var limit *eval.LimitError
 	if errors.As(err, &limit) {
 		return limit.Hint
@@ -38,7 +54,7 @@ func hintOf(err error) string {
 // what to do next whether the root in dir waits for a resume.
 func (s *session) nextStep(err error, root, dir string) error {
 	var failed *store.Error
-	if !errors.As(err, &failed) || hintOf(err) != "" {
+	if !errors.As(err, &failed) || hintIn(err) != "" {
 		return err
 	}
 	stopped := errors.Is(err, store.Interrupted)

@@ -53,9 +53,6 @@ type holderBody struct {
 func (o *inspectOptions) more(s *session, at place, d *inspectDocument, x profile.Examination) (err error) {
 	if o.compaction {
 		d.Plan = readPlan(s.fs, at.dir)
-		if d.Plan != nil && d.Problem == "" {
-			d.Problem = needNote(d.Plan.MayNeedBytes, d.space)
-		}
 	}
 	if o.indexes {
 		if d.Indexes, err = countLists(s.fs, filepath.Join(at.dir, root.Indexes)); err != nil {

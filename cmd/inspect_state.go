@@ -7,12 +7,14 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/lace-store/lace/cmd/internal/ui"
 	"github.com/lace-store/lace/pkg/compact"
 	"github.com/lace-store/lace/pkg/compact/format"
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/root"
 	"github.com/lace-store/lace/pkg/store/rowlog"
+	"github.com/lace-store/lace/pkg/store/verify"
 	"github.com/lace-store/lace/pkg/store/vfs"
 )
 
@@ -69,58 +71,95 @@ func (o *inspectOptions) root(ctx context.Context, s *session, name string) (doc
 	case errors.Is(err, store.Busy):
 		doc.State, doc.Problem = stateBusy, err.Error()
 		doc.readUnlocked(s, at.dir)
-		doc.NextCommand = "wait, then lace inspect " + name
+		doc.NextCommand = "wait, then lace inspect " + doc.word()
+		if at.profile.Name() == root.Node { // a dead owner leaves its sentinel
+			doc.NextCommand += "; " + hintOf(err)
+		}
 		return doc, o.more(s, at, doc, nil)
 	case errors.Is(err, store.CorruptStore):
-		doc.State, doc.Problem = stateDamaged, err.Error()
-		doc.NextCommand = "restore the root from a backup"
+		doc.beyondRepair(err)
 		return doc, o.more(s, at, doc, nil)
 	case err != nil:
 		return doc, err
 	}
-	doc.describe(s.fs, at.dir, x)
-	return doc, errors.Join(o.more(s, at, doc, x), x.Close())
+	err = doc.describe(ctx, s.fs, at.dir, x)
+	return doc, errors.Join(err, o.more(s, at, doc, x), x.Close())
 }
 
+// word is the root as a shell takes it.
+func (d *inspectDocument) word() string { return ui.ShellWord(d.Root) }
+
 // describe takes over what the examination found.
-func (d *inspectDocument) describe(fsys vfs.FS, dir string, x profile.Examination) {
-	d.State, d.NextCommand = stateHealthy, "lace sweep "+d.Root+" --policy FILE --dry-run"
+func (d *inspectDocument) describe(ctx context.Context, fsys vfs.FS, dir string, x profile.Examination) error {
+	d.State, d.NextCommand = stateHealthy, "lace sweep "+d.word()+" --policy FILE --dry-run"
 	if x.Table().Position() == 0 && x.Damage() == nil {
-		d.NextCommand = "lace admit " + d.Root + " FILE"
+		d.NextCommand = "lace admit " + d.word() + " FILE"
 	}
 	end := x.Table().End()
 	d.Records, d.HighWater = uint64(x.Table().Position()), uint64(x.Table().Position())
 	d.Bytes, d.TornBytes = &end, x.TornBytes()
 	switch {
+	case x.Files().State && x.Damage() != nil:
+		d.beyondRepair(x.Damage()) // which the plan was made from
 	case x.Damage() != nil:
 		d.damaged(x.Damage())
 	case x.Files().State:
-		d.State = stateInterrupted
-		d.resumeNext()
 		if err := d.progress(fsys, dir, x); err != nil {
-			d.damaged(err)
+			d.beyondRepair(err)
+			return nil
 		}
+		d.interrupted(fsys, dir)
 	case x.Files().Any():
-		d.State, d.Step = stateInterrupted, stepAorF
-		d.resumeNext()
+		d.Step = stepAorF
+		return d.leftover(ctx, fsys, dir, x)
 	}
+	return nil
 }
 
+// leftover describes a root with files, but no state: that it is whole, as it
+// is behind step A and behind step F, is what a resume wants to see first.
+func (d *inspectDocument) leftover(ctx context.Context, fsys vfs.FS, dir string, x profile.Examination) error {
+	report, err := verify.Root(ctx, x.Input(), verify.Options{Level: verify.Glyphs, MaxBad: 1})
+	if err != nil {
+		return err
+	}
+	if len(report.Bad) > 0 {
+		first := report.Bad[0]
+		d.damaged(fmt.Errorf("files of a compaction without %s, and the records are not whole: #%d: %s", root.State, first.ID, first.Problem))
+		return nil
+	}
+	d.interrupted(fsys, dir)
+	return nil
+}
+
+// damaged is for damage that verify can list, record by record.
 func (d *inspectDocument) damaged(err error) {
 	d.State, d.Problem = stateDamaged, err.Error()
-	d.NextCommand = "lace verify " + d.Root
+	d.NextCommand = "lace verify " + d.word()
 }
 
-// resumeNext says what comes before the resume, if anything does.
-func (d *inspectDocument) resumeNext() {
-	d.NextCommand = "lace resume " + d.Root
-	if d.ReadOnly {
+// beyondRepair is for damage that no command looks behind.
+func (d *inspectDocument) beyondRepair(err error) {
+	d.State, d.Problem = stateDamaged, err.Error()
+	d.NextCommand = "restore the root from a backup; no command mends this"
+}
+
+// interrupted says what comes before the resume, if anything does.
+func (d *inspectDocument) interrupted(fsys vfs.FS, dir string) {
+	d.State, d.NextCommand = stateInterrupted, "lace resume "+d.word()
+	if plan := readPlan(fsys, dir); plan != nil && d.Step != stepAorF {
+		d.Problem = needNote(plan.MayNeedBytes, d.space)
+	}
+	switch {
+	case d.ReadOnly:
 		d.NextCommand = "mount the file system read-write, then " + d.NextCommand
+	case d.Problem != "":
+		d.NextCommand = "free some space, then " + d.NextCommand
 	}
 }
 
-// progress says how far the compaction came. Whether the journal and every
-// record are sound is for lace verify to prove.
+// progress says how far the compaction came. Whether every record is sound, in
+// the journal too, is for lace verify to prove.
 func (d *inspectDocument) progress(fsys vfs.FS, dir string, x profile.Examination) error {
 	status, err := x.Status()
 	if err != nil {
@@ -228,10 +267,17 @@ func (d *inspectDocument) measure(s *session, dir string) error {
 	return nil
 }
 
+// resumeEntries is how many files a resume makes beside the others at a time: a
+// journal, and the temporary of a replacement.
+const resumeEntries = 2
+
 // needNote says that a resume may lack space, from what its plan takes at most.
 func needNote(need uint64, space vfs.Space) string {
-	if space.FreeBytes < 0 || uint64(space.FreeBytes) >= need {
-		return ""
+	switch {
+	case space.FreeBytes >= 0 && uint64(space.FreeBytes) < need:
+		return fmt.Sprintf("a resume may need %d bytes, %d are free", need, space.FreeBytes)
+	case space.FreeInodes >= 0 && space.FreeInodes < resumeEntries:
+		return fmt.Sprintf("a resume may need %d files, the inodes for %d are free", resumeEntries, space.FreeInodes)
 	}
-	return fmt.Sprintf("a resume may need %d bytes, %d are free", need, space.FreeBytes)
+	return ""
 }

@@ -13,12 +13,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/lace-store/lace/pkg/compact"
 	"github.com/lace-store/lace/pkg/store"
-	"github.com/lace-store/lace/pkg/store/kept"
-	"github.com/lace-store/lace/pkg/store/lmdb"
 	"github.com/lace-store/lace/pkg/store/native"
-	"github.com/lace-store/lace/pkg/store/node"
 	"github.com/lace-store/lace/pkg/store/profile"
 	"github.com/lace-store/lace/pkg/store/record"
 	"github.com/lace-store/lace/pkg/store/root"
@@ -99,56 +95,6 @@ func mkroot(ts *testscript.TestScript, neg bool, args []string) {
 	size, err := strconv.Atoi(args[2])
 	ts.Check(err)
 	ts.Check(fillRoot(ts.MkAbs(args[0]), 1<<20, &plain{count: count, size: size}))
-}
-
-// interrupt compacts a root, keeping each second record, and stops it in the
-// middle of the move: `interrupt ROOT`.
-func interrupt(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: interrupt ROOT")
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	odd := func(_ context.Context, b store.Backend) (*kept.Set, error) {
-		at, err := b.Execute(store.CurrentStorePosition{})
-		if err != nil {
-			return nil, err
-		}
-		position := at.(store.PositionResult).Position
-		set := kept.New(position)
-		for id := store.RecordID(1); id <= store.RecordID(position); id += 2 {
-			set.Add(id)
-		}
-		return set, nil
-	}
-	events := 0
-	p, err := profileOf(ts.MkAbs(args[0]))
-	ts.Check(err)
-	_, err = p.Compact(ctx, ts.MkAbs(args[0]), profile.CompactOptions{
-		Open:        profile.Options{FS: osfs.New()},
-		JournalSize: 2048,
-		Run: compact.Options{Progress: func(p compact.Progress) {
-			if p.Phase == "move" {
-				if events++; events == 3 {
-					cancel()
-				}
-			}
-		}},
-	}, odd)
-	if !errors.Is(err, store.Interrupted) {
-		ts.Fatalf("the compaction ended with %v, want it interrupted", err)
-	}
-}
-
-// profileOf is the profile of a root that is there.
-func profileOf(dir string) (profile.Profile, error) {
-	name, err := root.Detect(osfs.New(), dir)
-	for _, p := range []profile.Profile{native.Profile{}, lmdb.Profile{}, node.Profile{}} {
-		if p.Name() == name {
-			return p, nil
-		}
-	}
-	return nil, errors.Join(err, errors.New("no profile "+name))
 }
 
 // damage changes a root in one of the ways that a reader must notice:

@@ -63,6 +63,7 @@ func TestScript(t *testing.T) {
 			"clean":     clean,
 			"mkroot":    mkroot,
 			"interrupt": interrupt,
+			"follow":    follow,
 			"damage":    damage,
 			"snapshot":  snapshot,
 			"unchanged": unchanged,
@@ -77,17 +78,21 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// condition serves [mount]: whether a script can mount in a namespace of its
-// own.
+// condition serves [lmdb]; [mount]: whether a script can mount in a namespace of
+// its own; and [user]: whether it can run a program as another user.
 func condition(name string) (bool, error) {
+	asRoot := func(line ...string) bool {
+		return runtime.GOOS == "linux" && os.Geteuid() == 0 && exec.Command(line[0], line[1:]...).Run() == nil
+	}
 	switch name {
 	case "lmdb":
 		return lmdb.Built, nil
 	case "mount":
-	default:
-		return false, errors.New("unknown condition " + strconv.Quote(name))
+		return asRoot("unshare", "-m", "true"), nil
+	case "user":
+		return asRoot("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "true"), nil
 	}
-	return runtime.GOOS == "linux" && os.Geteuid() == 0 && exec.Command("unshare", "-m", "true").Run() == nil, nil
+	return false, errors.New("unknown condition " + strconv.Quote(name))
 }
 
 // exits runs a program and wants exactly this exit code: `exits 10 lace ...`.

@@ -221,3 +221,44 @@ func TestIgnoredSignalsStayIgnored(t *testing.T) {
 		t.Errorf("exit %d, want 0: %s", code, &s.err)
 	}
 }
+
+// A process that is suspended in the middle of a compaction keeps its locks:
+// nobody takes over, and when it wakes up it goes on with a root that is as it
+// left it.
+func TestSuspendedOwnerKeepsTheRoot(t *testing.T) {
+	t.Parallel()
+	root, policy := killRoot(t)
+	work := filepath.Join(t.TempDir(), "work")
+	clone(t, root, work)
+	runLace(t, 0, "compact", work, "-q", "-p", policy)
+	want := rootBytes(t, work)
+	for range 50 {
+		clone(t, root, work)
+		s := start(t, "compact", work, "-p", policy, "--progress", "none", "--journal-size", killJournal, "--io-limit", "100MiB/s")
+		if !s.await(func() bool { return inState(work) }) || s.Process.Signal(syscall.SIGSTOP) != nil {
+			continue
+		}
+		defer s.Process.Kill() // it has ended, unless the test fails before
+		for _, args := range [][]string{{"resume", work}, {"compact", work, "-p", policy}, {"verify", work}, {"export", work}} {
+			busy := start(t, args...)
+			if code := busy.code(); code != 11 || busy.out.String() != "" {
+				t.Errorf("lace %s exits %d beside a suspended owner, want 11: %s", args[0], code, &busy.err)
+			}
+		}
+		if out := runLace(t, 0, "inspect", work, "--json"); !strings.Contains(out, `"state": "busy"`) {
+			t.Errorf("inspect says %s", out)
+		}
+		if err := s.Process.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		if code := s.code(); code != 0 {
+			t.Fatalf("the suspended one exits %d: %s", code, &s.err)
+		}
+		if rootBytes(t, work) != want {
+			t.Error("the root differs from that of an uninterrupted run")
+		}
+		runLace(t, 0, "verify", work, "-q", "--level", "seals")
+		return
+	}
+	t.Error("50 compactions ended before they were suspended")
+}

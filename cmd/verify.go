@@ -105,7 +105,7 @@ func (o *verifyOptions) run(ctx context.Context, s *session, root string) (docum
 	}
 	x, err := at.profile.Examine(ctx, at.dir, o.lock.openOptions(s))
 	if err != nil {
-		return doc, err
+		return doc, unprovable(err)
 	}
 	doc.Profile = at.word()
 	err = errors.Join(o.examine(ctx, doc, x, opts), x.Close())
@@ -113,7 +113,16 @@ func (o *verifyOptions) run(ctx context.Context, s *session, root string) (docum
 	if found := doc.verdict(); found != nil && (err == nil || errors.Is(err, store.Interrupted)) {
 		return doc, found
 	}
-	return doc, doc.goOn(err)
+	return doc, unprovable(doc.goOn(err))
+}
+
+// unprovable is the error of damage that no verification can look behind, and
+// which must not send its reader to another one.
+func unprovable(err error) error {
+	if !errors.Is(err, store.CorruptStore) {
+		return err
+	}
+	return &store.Error{Kind: store.CorruptStore, Hint: "nothing was changed; restore the root from a backup, no command mends this", Err: err}
 }
 
 // validate reads the flags into the options and refuses what makes no sense.
@@ -158,6 +167,9 @@ func (d *verifyDocument) verdict() error {
 func (o *verifyOptions) examine(ctx context.Context, d *verifyDocument, x profile.Examination, opts verify.Options) error {
 	d.TornBytes = x.TornBytes()
 	if x.Files().State {
+		if x.Damage() != nil {
+			return x.Damage() // whatever the rows, a resume refuses it
+		}
 		proof, err := x.Prove(ctx, opts.Progress)
 		if err != nil {
 			return err

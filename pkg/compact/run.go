@@ -351,7 +351,9 @@ func ioError(dir, doing, name string, err error) *store.Error {
 	}
 	if vfs.NoSpace(err) {
 		e.Reason = store.NoSpace
-		e.Hint = "free some space, then lace resume " + dir
+	}
+	if errors.Is(err, vfs.ErrNotRegular) {
+		e.Kind, e.Hint = store.CorruptStore, "nothing was changed; lace inspect "+dir
 	}
 	return e
 }

@@ -20,7 +20,7 @@ type Status struct {
 }
 
 // ReadStatus reads the state of an interrupted compaction and believes the
-// plan only after the checks of a resume. It writes nothing.
+// plan and the journal only after the checks of a resume. It writes nothing.
 func ReadStatus(fsys vfs.FS, dir string, log rowlog.Rows) (Status, error) {
 	state, err := readStateOf(fsys, dir, log)
 	if err != nil {
@@ -36,6 +36,9 @@ func ReadStatus(fsys vfs.FS, dir string, log rowlog.Rows) (Status, error) {
 		if first, err = rows.EffectiveCursor(0); err == nil {
 			err = s.measure(rows, first)
 		}
+	}
+	if err == nil && state.Phase == format.Move {
+		err = move.New(move.Config{FS: fsys, Dir: dir, Plan: rows}).CheckJournal(state.Cursor)
 	}
 	return s, errors.Join(err, f.Close())
 }

@@ -40,6 +40,18 @@ func Quote(text string) string {
 	return strconv.Quote(text)
 }
 
+// ShellWord renders text as one word of a command line that a shell takes:
+// plain when it is harmless, else in single quotes.
+func ShellWord(text string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+,:@%=", r)
+	}
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
 func hostile(r rune) bool {
 	return r == '"' || r == '\\' || !unicode.IsPrint(r)
 }

@@ -30,6 +30,23 @@ func TestErrorsStayOnOneLine(t *testing.T) {
 	}
 }
 
+// A shell gives a word back as it was.
+func TestShellWord(t *testing.T) {
+	for text, want := range map[string]string{
+		"/srv/lace-1.0": "/srv/lace-1.0",
+		"a b":           "'a b'",
+		"it's":          `'it'\''s'`,
+		"$HOME;#*":      "'$HOME;#*'",
+		`C:\roots`:      `'C:\roots'`,
+		"":              "''",
+		"é":             "'é'",
+	} {
+		if got := ui.ShellWord(text); got != want {
+			t.Errorf("%q is %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestParseSize(t *testing.T) {
 	for in, want := range map[string]uint64{"4096": 4096, "64MiB": 64 << 20, "1.5GB": 1_500_000_000, "0": 0} {
 		if got, err := ui.ParseSize(in); err != nil || got != want {

@@ -15,6 +15,7 @@ import (
 	"github.com/lace-store/lace/pkg/compact/format"
 	"github.com/lace-store/lace/pkg/store"
 	"github.com/lace-store/lace/pkg/store/root"
+	"github.com/lace-store/lace/pkg/store/rowlog"
 	"github.com/lace-store/lace/pkg/store/vfs"
 	"github.com/lace-store/lace/pkg/store/vfs/crashfs"
 	"github.com/lace-store/lace/pkg/store/vfs/faultfs"
@@ -251,6 +252,9 @@ func TestRowsComeFromAnySourceThatVerifies(t *testing.T) {
 			s := scripted()
 			fsys := c.start(t, s)
 			c.spoil(t, fsys)
+			if lost := proveLost(t, fsys); (lost > 0) != (c.trusted < 0) {
+				t.Errorf("the proof finds %d rows nowhere", lost)
+			}
 			calls := faultfs.New(fsys, compacttest.Dir)
 			report, err := resume(t, s, calls)
 			if c.trusted >= 0 {
@@ -270,6 +274,39 @@ func TestRowsComeFromAnySourceThatVerifies(t *testing.T) {
 			}
 		})
 	}
+}
+
+// proveLost proves every plan row at its new place, at its old place or in the
+// journal, writes nothing, and returns how many it found nowhere.
+func proveLost(t *testing.T, fsys vfs.FS) int {
+	t.Helper()
+	calls := faultfs.New(fsys, compacttest.Dir)
+	open := func(name string) (vfs.File, int64) {
+		f, err := calls.OpenFile(filepath.Join(compacttest.Dir, name), vfs.ReadOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() }) // read-only: nothing to lose
+		info, err := f.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f, info.Size
+	}
+	log, logSize := open(root.RecordLog)
+	arena, arenaSize := open(root.Records)
+	table, _, err := rowlog.Read(log, logSize, uint64(arenaSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proof, err := compact.Prove(t.Context(), calls, compacttest.Dir, arena, table, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := calls.Count(faultfs.Changing); n > 0 {
+		t.Errorf("a proof makes %d calls that change something", n)
+	}
+	return len(proof.Lost)
 }
 
 func beforeSecondMove(t *testing.T, s *compacttest.Shape) *crashfs.FS {

@@ -107,6 +107,20 @@ func (m *Mover) openJournal(c format.RowIndex) (*liveJournal, error) {
 	return j, nil
 }
 
+// CheckJournal checks that a journal which is there is one that a resume at
+// this cursor takes, or passes over. It reads no bytes of rows.
+func (m *Mover) CheckJournal(cursor format.RowIndex) error {
+	c, err := m.cfg.Plan.EffectiveCursor(cursor)
+	if err != nil {
+		return m.wrap(root.Plan, err)
+	}
+	j, err := m.openJournal(c)
+	if err != nil || j == nil {
+		return err
+	}
+	return j.file.Close()
+}
+
 func (m *Mover) parseJournal(f vfs.File, c format.RowIndex) (*liveJournal, error) {
 	info, err := f.Stat()
 	if err != nil {

@@ -268,7 +268,9 @@ func (m *Mover) wrap(name string, err error) error {
 	}
 	if vfs.NoSpace(err) {
 		e.Reason = store.NoSpace
-		e.Hint = "free some space, then lace resume " + m.cfg.Dir
+	}
+	if errors.Is(err, vfs.ErrNotRegular) {
+		e.Kind, e.Hint = store.CorruptStore, "nothing was changed; lace inspect "+m.cfg.Dir
 	}
 	return e
 }

@@ -109,6 +109,10 @@ func Exclusively[T any](fsys vfs.FS, dir string, f func(arena vfs.File) (T, erro
 	}
 	path := filepath.Join(dir, root.Records)
 	arena, err := fsys.OpenFile(path, vfs.ReadWrite)
+	if errors.Is(err, fs.ErrNotExist) {
+		// Only who resumes gets here without having opened the root.
+		return none, errors.Join(root.Corrupt(dir, path, "", "no arena", "the bytes of the records"), lock.Close())
+	}
 	if err != nil {
 		return none, errors.Join(root.IOError("open", dir, path, err), lock.Close())
 	}

@@ -10,13 +10,18 @@ import (
 )
 
 // IOError wraps an error of the file system about a path of the root dir. A
-// context that ended is passed on as Interrupted.
+// context that ended is passed on as Interrupted; that something else is in the
+// place of a file is CorruptStore.
 func IOError(doing, dir, path string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return &store.Error{Kind: store.Interrupted, Doing: doing, Root: dir, Path: path, Err: err}
 	}
 	if p, ok := err.(*fs.PathError); ok {
 		err = p.Err // the path and what was done stand in the error already
+	}
+	if errors.Is(err, vfs.ErrNotRegular) {
+		// No other try finds a file there.
+		return &store.Error{Kind: store.CorruptStore, Doing: doing, Root: dir, Path: path, Err: err, Hint: "nothing was changed; lace inspect " + dir}
 	}
 	e := &store.Error{Kind: store.Store, Doing: doing, Root: dir, Path: path, Err: err}
 	if vfs.NoSpace(err) {

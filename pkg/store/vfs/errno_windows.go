@@ -12,3 +12,6 @@ func NoSpace(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL) ||
 		errors.Is(err, windows.ERROR_DISK_QUOTA_EXCEEDED) || errors.Is(err, syscall.ENOSPC)
 }
+
+func quota(err error) bool    { return errors.Is(err, windows.ERROR_DISK_QUOTA_EXCEEDED) }
+func readOnly(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }

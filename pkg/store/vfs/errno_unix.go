@@ -11,3 +11,6 @@ import (
 func NoSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
+
+func quota(err error) bool    { return errors.Is(err, syscall.EDQUOT) }
+func readOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
