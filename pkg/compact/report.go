@@ -9,6 +9,9 @@ import (
 
 // Options say how a compaction runs.
 type Options struct {
+	// Phase, unless nil, is told the name of each phase when it begins, which
+	// may be long before there is anything to count.
+	Phase func(name string)
 	// Progress, unless nil, is told how far each phase is.
 	Progress func(Progress)
 	// Now is the clock of the phase times; nil is time.Now.

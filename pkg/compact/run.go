@@ -324,6 +324,9 @@ func (r *run) measureAfter() error {
 func (r *run) startPhase(name string) {
 	r.endPhase()
 	r.phase, r.began = name, r.opts.Now()
+	if r.opts.Phase != nil {
+		r.opts.Phase(name)
+	}
 }
 
 func (r *run) endPhase() {

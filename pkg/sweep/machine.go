@@ -148,6 +148,7 @@ func (s *RetentionSweep) beginning() *Part {
 		for i, program := range s.programs {
 			s.modules = append(s.modules, newModule(s, program, i+1, boundary, anchors))
 		}
+		s.progress(0)
 		s.settle()
 	})
 }

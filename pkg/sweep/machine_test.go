@@ -301,7 +301,7 @@ func TestProgress(t *testing.T) {
 			}
 		}
 	}
-	want := [][2]uint64{{2, 15}, {4, 15}, {5, 15}, {10, 15}, {12, 15}, {14, 15}, {15, 15}}
+	want := [][2]uint64{{0, 15}, {2, 15}, {4, 15}, {5, 15}, {10, 15}, {12, 15}, {14, 15}, {15, 15}}
 	if len(got) != len(want) {
 		t.Fatalf("got %v, want %v", got, want)
 	}

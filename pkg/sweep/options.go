@@ -42,8 +42,8 @@ type Options struct {
 	// DeriveEachWindow derives anew in each window what all windows share, as
 	// seed 000 does: what sharing is compared and measured with.
 	DeriveEachWindow bool
-	// Progress, unless nil, is called after every window with the ids that
-	// are decided, summed over the modules, and their total: one call after
+	// Progress, unless nil, is called at the beginning and after every window
+	// with the ids that are decided, summed over the modules, and their total: one call after
 	// the other, from the goroutine that drives the sweep.
 	Progress func(decided, total uint64)
 }

@@ -36,6 +36,7 @@ func (m *Mover) Prove(ctx context.Context, cursor format.RowIndex) (Proof, error
 		return Proof{}, err
 	}
 	var proof Proof
+	err = m.report(0)
 	for i := format.RowIndex(0); i < m.cfg.Plan.Rows() && err == nil; i++ {
 		if err = ctx.Err(); err != nil {
 			err = &store.Error{Kind: store.Interrupted, Doing: "verify", Root: m.cfg.Dir, Found: "stopped before every row was proved", Err: err}

@@ -22,6 +22,9 @@ func (m *Mover) Recover(cursor format.RowIndex) (next format.RowIndex, err error
 	if err := m.checkCursor(cursor); err != nil {
 		return 0, err
 	}
+	if err := m.report(c); err != nil {
+		return 0, err
+	}
 	j, err := m.openJournal(c)
 	if err != nil {
 		return 0, err

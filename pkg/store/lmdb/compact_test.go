@@ -155,11 +155,21 @@ func TestReloadIsResumed(t *testing.T) {
 				}
 				return nil
 			})
-			report, err := resuming.Resume(t.Context(), dir, compactOptions(fsys))
+			var told []uint64
+			opts := compactOptions(fsys)
+			opts.Run.Progress = func(p compact.Progress) {
+				if p.Phase == "reload" {
+					told = append(told, p.Done)
+				}
+			}
+			report, err := resuming.Resume(t.Context(), dir, opts)
 			must(t, err)
 			first := rows
 			if committed {
 				first += 4
+			}
+			if len(told) == 0 || told[0] != first-4 || told[len(told)-1] != 20 {
+				t.Errorf("at %d, %v: the progress is %v, want from %d to 20", rows, committed, told, first-4)
 			}
 			if report.Outcome != compact.Resumed || rows < 20 && (len(reloaded) == 0 || reloaded[0] != first) {
 				t.Errorf("at %d, %v: %s, batches %v", rows, committed, report.Outcome, reloaded)

@@ -120,6 +120,7 @@ func (r *reload) run(ctx context.Context, p *physical) error {
 			return err
 		}
 	}
+	r.plan.Progress(start) // a resumed reload begins where it was
 	for empty || start < r.plan.Rows {
 		if err := ctx.Err(); err != nil {
 			return &store.Error{

@@ -33,9 +33,10 @@ type run struct {
 	reading sync.Mutex
 	ahead   uint64 // the arena was asked for up to here
 
-	mu     sync.Mutex // guards report.Bad and done
+	mu     sync.Mutex // guards report.Bad, done and begun
 	report Report
 	done   uint64
+	begun  bool // the progress was told of
 
 	place   place
 	prints  prints
@@ -156,6 +157,9 @@ func (r *run) row(index uint64, row rowlog.Row) error {
 	}
 	r.unasked += min(row.Len, spanBytes)
 	id := rowlog.ID(index)
+	if id >= r.opts.From {
+		r.begin()
+	}
 	if !r.opts.chooses(id) {
 		r.checked(row.Len)
 		return nil
@@ -189,6 +193,16 @@ func (r *run) glyph(id store.RecordID, row rowlog.Row) {
 	}
 }
 
+// begin tells where this run begins: the rows before it are none of its work.
+func (r *run) begin() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.begun {
+		r.begun = true
+		r.tell()
+	}
+}
+
 // checked counts bytes as done and tells the progress.
 func (r *run) checked(n uint64) {
 	r.mu.Lock()
@@ -196,7 +210,14 @@ func (r *run) checked(n uint64) {
 	before := r.done
 	r.done += n
 	// Small rows come by the million; they are told by the piece.
-	if r.opts.Progress != nil && (before/spanBytes != r.done/spanBytes || r.done == r.total) {
+	if r.begun && (before/spanBytes != r.done/spanBytes || r.done == r.total) {
+		r.tell()
+	}
+}
+
+// tell is called with the lock held, which makes the calls come one by one.
+func (r *run) tell() {
+	if r.opts.Progress != nil {
 		r.opts.Progress(min(r.done, r.total), r.total)
 	}
 }

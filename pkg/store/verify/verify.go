@@ -90,7 +90,7 @@ type Options struct {
 	// cannot fill the memory; zero is DefaultMaxBad.
 	MaxBad int
 	// Progress, unless nil, is told checked and all bytes, from one goroutine
-	// at a time.
+	// at a time. The first call says where the run begins.
 	Progress func(done, total uint64)
 }
 

@@ -538,6 +538,24 @@ func TestProgressGoesUpToTheEnd(t *testing.T) {
 	}
 }
 
+// A run that goes on where another one stopped begins its progress there, and
+// every run tells where it begins before it has checked anything.
+func TestProgressBeginsAtFrom(t *testing.T) {
+	m := many(t)
+	for level := range Level(len(Levels())) {
+		for _, from := range []store.RecordID{0, 1, 2, 5} {
+			var told []uint64
+			_, err := Root(t.Context(), m.input(), Options{Level: level, From: from, Jobs: 1, Progress: func(done, _ uint64) {
+				told = append(told, done)
+			}})
+			row, rowErr := rowlog.Decode(m.log[max(int(from)-1, 0)*rowlog.RowLen:][:rowlog.RowLen])
+			if err != nil || rowErr != nil || len(told) < 2 || told[0] != row.Offset {
+				t.Errorf("level %s from #%d: %v, want to begin at %d (%v, %v)", Levels()[level], from, told, row.Offset, err, rowErr)
+			}
+		}
+	}
+}
+
 func TestListOfFindingsIsBounded(t *testing.T) {
 	m := image{log: make([]byte, 10*rowlog.RowLen)}
 	r, err := Root(t.Context(), m.input(), Options{MaxBad: 3})
