@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/PowerDNS/lmdb-go v1.9.3
 	github.com/agnivade/levenshtein v1.2.2
+	github.com/creack/pty v1.1.24
 	github.com/decred/dcrd/dcrec/secp256k1/v4 v4.4.1
 	github.com/dustin/go-humanize v1.1.0
 	github.com/hanwen/go-fuse/v2 v2.12.1

@@ -103,6 +103,7 @@ func (o *admitOptions) run(ctx context.Context, s *session, name string, files [
 		return doc, err
 	}
 	doc.Profile = at.word()
+	s.progress.Enter("admit")
 	in := &admission{ctx: ctx, s: s, store: b, doc: doc}
 	if o.wrap {
 		err = in.wrapAll(files, o.group, o.app)

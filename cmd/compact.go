@@ -93,7 +93,7 @@ func (o *compactOptions) run(ctx context.Context, s *session, doc *compactDocume
 		JournalSize:     o.journalSize.bytes,
 		Approve:         s.loggingPlan(o.guards.approve(doc.Root)),
 		DiscardUnlisted: o.discard,
-		Run:             compact.Options{Progress: s.moveProgress, CarryDamaged: o.carry.damaged, IOLimit: o.pace.limit.perSecond},
+		Run:             s.runOptions(o.carry, o.pace),
 	}, choose)
 	doc.fill(at, report, totals)
 	if errors.Is(err, errNotWorth) {
@@ -146,13 +146,19 @@ func (o *resumeOptions) run(ctx context.Context, s *session, doc *compactDocumen
 	}
 	report, err := at.profile.Resume(ctx, at.dir, profile.CompactOptions{
 		Open: o.lock.openOptions(s),
-		Run:  compact.Options{Progress: s.moveProgress, CarryDamaged: o.carry.damaged, IOLimit: o.pace.limit.perSecond},
+		Run:  s.runOptions(o.carry, o.pace),
 	})
 	doc.fill(at, report, nil)
 	return s.nextStep(err, doc.Root, at.dir)
 }
 
-// moveProgress passes the events of a compaction on to the display.
-func (s *session) moveProgress(p compact.Progress) {
-	s.progress.Update(p.Phase, p.Done, p.Total, p.Unit)
+// runOptions say how the steps of a compaction run. The display is told of each
+// phase as it begins, and then what is counted of it.
+func (s *session) runOptions(carry carryOptions, pace paceOptions) compact.Options {
+	return compact.Options{
+		Phase:        s.progress.Enter,
+		Progress:     func(p compact.Progress) { s.progress.Update(p.Phase, p.Done, p.Total, p.Unit) },
+		CarryDamaged: carry.damaged,
+		IOLimit:      pace.limit.perSecond,
+	}
 }

@@ -75,6 +75,7 @@ func (s *session) verifyAfter(ctx context.Context, root string, lock lockOptions
 	if err != nil {
 		return nil, err
 	}
+	s.progress.Enter("verify")
 	report, err := verify.Root(ctx, x.Input(), verify.Options{
 		Level:    verify.Hashes,
 		Progress: func(done, total uint64) { s.progress.Update("verify", done, total, "bytes") },

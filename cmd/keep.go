@@ -72,6 +72,7 @@ func (k *keeper) decide(ctx context.Context, b profile.Store) (*kept.Set, *sweep
 		set, err := k.file.set(k.root, b.Table())
 		return set, nil, err
 	}
+	k.s.progress.Enter("sweep")
 	result, err := sweep.Run(ctx, b, k.prepared, k.o.policies.sweepOptions(k.s))
 	if err != nil {
 		return nil, nil, err

@@ -48,14 +48,23 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 		fs:      osfs.New(),
 		now:     time.Now,
 	}
+	beats := time.NewTicker(ui.BeatInterval)
+	defer beats.Stop()
+	return s.main(args, beats.C)
+}
+
+// main is Main of a session that has its streams, file system and clock. Each of
+// the beats lets the display show where the run is.
+func (s *session) main(args []string, beats <-chan time.Time) int {
 	// Nothing is shown until the flags say how.
-	s.progress = ui.NewProgress(errOut, ui.ProgressNone, s.now)
+	s.progress = ui.NewProgress(s.streams.Err, ui.ProgressNone, s.now)
 	s.log = ui.NewLog(s.progress, s.now)
 	s.began = s.now()
 	ctx, stop := stopOnSignal(context.Background())
 	defer stop()
-	s.streams.In = newStoppableReader(ctx, in)
+	s.streams.In = newStoppableReader(ctx, s.streams.In)
 	defer showOnSignal(s.progress.Line)()
+	defer s.progress.Beats(beats)()
 	root := newRootCommand(s)
 	root.SetArgs(args)
 	command, err := root.ExecuteContextC(ctx)

@@ -10,6 +10,10 @@ import (
 	"github.com/lace-store/lace/pkg/store"
 )
 
+// phaseOpen is the phase in which a root is found, locked, opened and its rows
+// are read.
+const phaseOpen = "open"
+
 // resolveRoot follows symbolic links to the root directory once, so that every
 // alias names the same locks, and refuses file systems whose locks or mappings
 // are not dependable.
@@ -21,6 +25,7 @@ func (s *session) resolveRoot(root string, lock lockOptions) (string, error) {
 	if err := lock.io.apply(s); err != nil {
 		return "", err
 	}
+	s.progress.Enter(phaseOpen)
 	dir, err := filepath.EvalSymlinks(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", &store.Error{Kind: store.NotRoot, Doing: "open", Root: root, Found: "nothing here", Want: "a Lace root", Err: err}

@@ -119,7 +119,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // phaseLine is a line of progress, or of waiting.
-var phaseLine = regexp.MustCompile(`(?m)^lace: (?:(?:sweep|plan|verify|move|publish|release): .* of .*|waiting for .*)\n`)
+var phaseLine = regexp.MustCompile(`(?m)^lace: (?:(?:open|sweep|count|plan|move|publish|reload|release|verify|indexes|export|admit)(?:: .* of .*)? in .*|waiting for .*)\n`)
 
 // oneline wants stderr to be an error of one line, with at most one line of a
 // hint behind it, and no usage text. Lines of progress do not count.

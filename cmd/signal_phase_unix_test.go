@@ -32,8 +32,10 @@ func childrenHeedSignals() {
 	}
 }
 
-// signalled is lace, which gets a signal at the moment it tells of a phase:
-// `lace-signalled once|twice SIGNAL PHASE ARG...`. Nothing depends on time: the
+// signalled is lace, which gets a signal at the moment it tells of a phase, or
+// for the Nth time: `lace-signalled once|twice SIGNAL PHASE[:N] ARG...`. The
+// first time the phase begins, and the second time something of it is counted,
+// which may be all of it. Nothing depends on time: the
 // run goes on only when the request to stop has been taken note of, and after
 // a second signal not at all.
 func signalled() {
@@ -41,7 +43,13 @@ func signalled() {
 	if err != nil {
 		panic(err)
 	}
-	w := &signallingWriter{twice: os.Args[1] == "twice", signal: syscall.Signal(n), phase: []byte(`"phase":"` + os.Args[3] + `"`)}
+	phase, nth, _ := strings.Cut(os.Args[3], ":")
+	w := &signallingWriter{twice: os.Args[1] == "twice", signal: syscall.Signal(n), phase: []byte(`"phase":"` + phase + `"`), left: 1}
+	if nth != "" {
+		if w.left, err = strconv.Atoi(nth); err != nil {
+			panic(err)
+		}
+	}
 	code := cmd.Main(os.Args[4:], os.Stdin, os.Stdout, w)
 	if !w.sent {
 		fmt.Fprintf(os.Stderr, "phase %s was not reached\n", os.Args[3])
@@ -54,10 +62,14 @@ type signallingWriter struct {
 	twice, sent bool
 	signal      syscall.Signal
 	phase       []byte
+	left        int // how often the phase is told of until the signal is sent
 }
 
 func (w *signallingWriter) Write(p []byte) (int, error) {
-	if !w.sent && bytes.Contains(p, w.phase) {
+	if bytes.Contains(p, w.phase) {
+		w.left--
+	}
+	if !w.sent && w.left == 0 {
 		w.sent = true
 		if !awaitsSignal() {
 			panic("nothing waits for a signal")
@@ -130,17 +142,26 @@ func rootBytes(t *testing.T, root string) string {
 	return b
 }
 
-// signalPhases are the phases that a compaction tells of. Once the tail is
+// signalPhases are the phases that a compaction tells of, each as it begins and
+// when something of it is counted. Once the tail is
 // released there are only files to remove, and the run ends.
 var signalPhases = []struct {
 	phase string
 	hint  string // what the resume line says
 }{
+	{"open", "nothing was changed"},
 	{"sweep", "nothing was changed"},
-	{"plan", "lace resume "},
+	{"sweep:2", "nothing was changed"},
+	{"count", "nothing was changed"},
+	{"count:2", "nothing was changed"},
+	{"plan", "nothing was changed"},
+	{"plan:2", "lace resume "},
 	{"move", "lace resume "},
+	{"move:2", "lace resume "},
 	{"publish", "lace resume "},
+	{"publish:2", "lace resume "},
 	{"release", "lace resume "},
+	{"release:2", "lace resume "},
 }
 
 // A request to stop in each phase ends a compaction with 75 before its next

@@ -62,13 +62,20 @@ func checkField(name string) error {
 
 // tally adds up what a kept set retains and removes.
 func (s *session) tally(ctx context.Context, b store.Backend, set *kept.Set, o tally.Options) (*tally.Report, error) {
+	all := uint64(set.Boundary())
+	s.progress.Enter("count")
 	o.Step = func(done store.Position) error {
+		s.progress.Update("count", uint64(done), all, "records")
 		if err := ctx.Err(); err != nil {
 			return &store.Error{Kind: store.Interrupted, Doing: "sweep", Found: "stopped; nothing was changed", Err: err}
 		}
 		return nil
 	}
-	return tally.Count(b, set, o)
+	report, err := tally.Count(b, set, o)
+	if err == nil {
+		s.progress.Update("count", all, all, "records")
+	}
+	return report, err
 }
 
 func groupBodies(groups []tally.Group) []groupBody {

@@ -108,7 +108,7 @@ func (o *verifyOptions) run(ctx context.Context, s *session, root string) (docum
 		return doc, unprovable(err)
 	}
 	doc.Profile = at.word()
-	err = errors.Join(o.examine(ctx, doc, x, opts), x.Close())
+	err = errors.Join(o.examine(ctx, s, doc, x, opts), x.Close())
 	// Whoever stops a run early every night must hear of damage all the same.
 	if found := doc.verdict(); found != nil && (err == nil || errors.Is(err, store.Interrupted)) {
 		return doc, found
@@ -164,8 +164,9 @@ func (d *verifyDocument) verdict() error {
 
 // examine proves a healthy root record by record, and an interrupted one row
 // by row of its plan.
-func (o *verifyOptions) examine(ctx context.Context, d *verifyDocument, x profile.Examination, opts verify.Options) error {
+func (o *verifyOptions) examine(ctx context.Context, s *session, d *verifyDocument, x profile.Examination, opts verify.Options) error {
 	d.TornBytes = x.TornBytes()
+	s.progress.Enter("verify")
 	if x.Files().State {
 		if x.Damage() != nil {
 			return x.Damage() // whatever the rows, a resume refuses it
@@ -190,6 +191,7 @@ func (o *verifyOptions) examine(ctx context.Context, d *verifyDocument, x profil
 	if err := d.records(ctx, x, opts); err != nil || !o.indexes || x.Damage() != nil {
 		return err
 	}
+	s.progress.Enter("indexes")
 	var err error
 	d.Indexes, err = examineIndexes(ctx, x)
 	return err

@@ -28,6 +28,11 @@ there whenever the document has no ` + "`error`" + `; beside an error a document
 was found until then. With ` + "`--progress json`" + ` and ` + "`--log-format json`" + ` stderr is
 one event a line.
 
+A phase has a progress event when it begins, when its first count is known, at
+least every 30 seconds while it lasts, and at its end. Before the first count
+` + "`done`" + ` and ` + "`total`" + ` are 0 and ` + "`unit`" + ` is empty; after it ` + "`done`" + ` never falls and never
+passes ` + "`total`" + `, which stays the same. A resumed run counts from where it goes on.
+
 The tables are made from the JSON Schemas in ` + "`schema/`" + ` (draft 2020-12), by which
 every scripted test of the command line validates what it reads.
 `

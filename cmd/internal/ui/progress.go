@@ -4,12 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
-
-	"github.com/dustin/go-humanize"
-	"github.com/schollz/progressbar/v3"
 )
 
 // Progress modes, the values of --progress.
@@ -26,165 +22,202 @@ func ProgressModes() []string {
 	return []string{ProgressAuto, ProgressBar, ProgressPlain, ProgressJSON, ProgressNone}
 }
 
-// plainInterval is the least time between two plain lines within a phase, and
-// barInterval that between two redraws of the bar.
+// plainInterval is the time between two lines within a phase, and barInterval
+// the least time between two drawings of the bar.
 const (
 	plainInterval = 30 * time.Second
 	barInterval   = 100 * time.Millisecond
 )
 
-// Progress renders how far a run is. Each phase counts monotonically from its
-// first value to its total. It is safe for concurrent use.
-type Progress struct {
-	w    io.Writer
-	mode string
-	now  func() time.Time
+// BeatInterval is how often a Progress wants a Beat. A line that is due comes at
+// most this late.
+const BeatInterval = time.Second
 
-	mu         sync.Mutex
-	phase      string
-	unit       string
-	first      uint64 // the count when the phase began: a resumed run starts at its cursor
-	done       uint64
-	total      uint64
-	phaseStart time.Time
-	lastShown  time.Time
-	bar        *progressbar.ProgressBar
+// Progress renders how far a run is. A run goes from phase to phase; each only
+// lasts until something of it is counted, and then counts up to a total. What is
+// shown never goes back and never passes the total. It is safe for concurrent
+// use.
+type Progress struct {
+	w       io.Writer
+	now     func() time.Time
+	columns func() int
+
+	mu    sync.Mutex
+	mode  string
+	phase phase
+	shown time.Time // when the phase was last shown, or else began
+	drawn int       // columns of the bar that is on the terminal
 }
 
-// NewProgress returns a Progress that writes to w. Mode auto is a bar on a
-// terminal and plain lines elsewhere.
+// NewProgress returns a Progress that writes to w.
 func NewProgress(w io.Writer, mode string, now func() time.Time) *Progress {
-	p := &Progress{w: w, now: now}
+	p := &Progress{w: w, now: now, columns: func() int { return Columns(w) }}
 	p.SetMode(mode)
 	return p
 }
 
-// SetMode changes the mode before the first Update.
+// SetMode changes the mode before the first phase. Auto is a bar on a terminal
+// that can show one; and whatever is asked for, there are only lines where no
+// terminal is, so that a log has no control characters.
 func (p *Progress) SetMode(mode string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if mode == ProgressAuto {
+	switch {
+	case mode == ProgressAuto && Terminal(p.w):
+		mode = ProgressBar
+	case mode == ProgressAuto, mode == ProgressBar && !IsTerminal(p.w):
 		mode = ProgressPlain
-		if _, ok := Terminal(p.w); ok {
-			mode = ProgressBar
-		}
 	}
 	p.mode = mode
 }
 
-// Update says that done of total units of a phase are finished. A new phase
-// ends the one before it. Counts never go back and never pass the total.
-func (p *Progress) Update(phase string, done, total uint64, unit string) {
+// Enter begins a phase of which nothing is counted yet, and ends the one before
+// it. To enter the phase at hand again changes nothing.
+func (p *Progress) Enter(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if phase != p.phase {
-		p.endPhase()
-		p.phase, p.unit, p.first, p.done, p.total = phase, unit, done, done, total
-		p.phaseStart = p.now()
-		p.lastShown = p.phaseStart
-		p.startPhase()
-		return
-	}
-	p.total = max(p.total, total)
-	p.done = max(p.done, min(done, p.total))
-	switch p.mode {
-	case ProgressBar:
-		if p.now().Sub(p.lastShown) >= barInterval {
-			p.show()
-		}
-	case ProgressPlain, ProgressJSON:
-		if p.now().Sub(p.lastShown) >= plainInterval {
-			p.show()
-		}
+	if p.enter(name) && p.mode != ProgressPlain {
+		p.show()
 	}
 }
 
-// Line prints where the run is, once, whatever the interval.
+// Update says that done of total units of a phase are finished; a phase that is
+// not the one at hand is entered. The first count of a phase is where this run
+// begins, which of a resumed one is its cursor. Its total is the total of the
+// phase.
+func (p *Progress) Update(name string, done, total uint64, unit string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.enter(name)
+	if first := p.phase.update(done, total, unit, p.now()); first && p.mode != ProgressPlain {
+		p.show()
+		return
+	}
+	p.showWhenDue()
+}
+
+// Beat shows where the run is if that is due, so that a phase which counts
+// nothing for long is not silent.
+func (p *Progress) Beat() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.phase.name != "" {
+		p.showWhenDue()
+	}
+}
+
+// Beats lets the display beat at every tick until the returned function is
+// called. After that it does no more.
+func (p *Progress) Beats(ticks <-chan time.Time) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-ticks:
+				p.Beat()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+	}
+}
+
+// Line prints where the run is now, whatever is due; nothing before the first
+// phase. A signal asks for it.
 func (p *Progress) Line() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.phase == "" {
-		return
-	}
-	switch p.mode {
-	case ProgressBar, ProgressPlain:
-		p.clearBar()
-		fmt.Fprintln(p.w, p.plainLine(p.eta(", about %s to go")))
-	case ProgressJSON:
+	switch {
+	case p.phase.name == "":
+	case p.mode == ProgressBar || p.mode == ProgressPlain:
+		p.println(p.phase.line(p.now()))
+	case p.mode == ProgressJSON:
 		p.writeEvent()
 	}
 }
 
-// Print lets write put whole lines on the stream of the display: a bar is
-// cleared before, and drawn again when it is due.
+// Print writes a message between progress lines; a bar that is drawn goes out
+// of its way and comes back with the next drawing.
 func (p *Progress) Print(write func(w io.Writer)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.mode == ProgressBar {
-		p.clearBar()
-	}
+	p.erase()
 	write(p.w)
 }
 
-// Close ends the last phase.
+// Close ends the last phase. The display can be used again. Of a phase that
+// counted nothing the end is told only if the phase was: a command that did
+// nothing but look, or that was refused at once, needs no word about it.
 func (p *Progress) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.endPhase()
-	p.phase = ""
+	p.end(p.phase.counted || p.phase.told)
+	p.phase = phase{}
 }
 
-func (p *Progress) startPhase() {
-	switch p.mode {
-	case ProgressBar:
-		p.bar = progressbar.NewOptions64(int64(max(p.total, 1)),
-			progressbar.OptionSetWriter(p.w),
-			progressbar.OptionSetDescription(p.describe()),
-			progressbar.OptionFullWidth(),
-			progressbar.OptionSetPredictTime(true),
-			progressbar.OptionClearOnFinish(),
-		)
-		p.show()
-	case ProgressJSON:
-		p.show()
+// enter says whether the phase is a new one.
+func (p *Progress) enter(name string) bool {
+	if name == p.phase.name {
+		return false
+	}
+	p.end(true)
+	p.phase = phase{name: name, began: p.now()}
+	p.shown = p.phase.began
+	return true
+}
+
+// end prints the one line that stays of a phase, if it is to be told.
+func (p *Progress) end(told bool) {
+	switch {
+	case p.phase.name == "":
+	case p.mode == ProgressBar || p.mode == ProgressPlain:
+		p.erase()
+		if told {
+			p.println(p.phase.lastLine(p.now()))
+		}
+	case p.mode == ProgressJSON:
+		p.writeEvent()
 	}
 }
 
-// endPhase prints the one line that stays of a phase.
-func (p *Progress) endPhase() {
-	if p.phase == "" {
-		return
+func (p *Progress) showWhenDue() {
+	interval := plainInterval
+	if p.mode == ProgressBar {
+		interval = barInterval
 	}
-	switch p.mode {
-	case ProgressBar, ProgressPlain:
-		p.clearBar()
-		fmt.Fprintln(p.w, p.plainLine(" in "+p.now().Sub(p.phaseStart).Round(time.Millisecond).String()))
-	case ProgressJSON:
+	if p.now().Sub(p.shown) >= interval {
 		p.show()
-	}
-	p.bar = nil
-}
-
-func (p *Progress) clearBar() {
-	if p.bar != nil {
-		_ = p.bar.Clear() // a terminal that cannot be written to ends nothing
 	}
 }
 
 func (p *Progress) show() {
-	p.lastShown = p.now()
+	now := p.now()
+	p.shown = now
 	switch p.mode {
 	case ProgressBar:
-		p.bar.Describe(p.describe())
-		_ = p.bar.Set64(int64(p.done)) // likewise
+		p.draw(p.phase, now)
 	case ProgressPlain:
-		fmt.Fprintln(p.w, p.plainLine(p.eta(", about %s to go")))
+		p.println(p.phase.line(now))
 	case ProgressJSON:
 		p.writeEvent()
 	}
 }
 
+// println prints a line about the phase, which is told then.
+func (p *Progress) println(line string) {
+	p.erase()
+	p.phase.told = true
+	// A display that cannot be written to ends nothing.
+	_, _ = fmt.Fprintln(p.w, "lace: "+line)
+}
+
 func (p *Progress) writeEvent() {
+	now := p.now()
 	event := struct {
 		Event   string   `json:"event"`
 		Phase   string   `json:"phase"`
@@ -193,54 +226,17 @@ func (p *Progress) writeEvent() {
 		Unit    string   `json:"unit"`
 		Elapsed float64  `json:"elapsed_s"`
 		ETA     *float64 `json:"eta_s,omitempty"`
-	}{"progress", p.phase, p.done, p.total, p.unit, p.now().Sub(p.phaseStart).Seconds(), nil}
-	if left, ok := p.remaining(); ok {
-		seconds := left.Seconds()
-		event.ETA = &seconds
+	}{"progress", p.phase.name, p.phase.done, p.phase.total, p.phase.unit, inSeconds(p.phase.elapsed(now)), nil}
+	if left, ok := p.phase.remaining(now); ok {
+		eta := inSeconds(left)
+		event.ETA = &eta
 	}
 	line, err := json.Marshal(event)
 	if err != nil {
 		panic("ui: progress event: " + err.Error()) // numbers and strings always marshal
 	}
-	fmt.Fprintf(p.w, "%s\n", line)
+	_, _ = fmt.Fprintf(p.w, "%s\n", line) // as println
 }
 
-// describe is what stands in front of the bar.
-func (p *Progress) describe() string {
-	return fmt.Sprintf("%-8s %s", p.phase, p.counts())
-}
-
-// counts renders done of total.
-func (p *Progress) counts() string {
-	if p.unit == "bytes" {
-		return humanize.IBytes(p.done) + " of " + humanize.IBytes(p.total)
-	}
-	return Count(p.done) + " of " + Count(p.total) + " " + p.unit
-}
-
-func (p *Progress) plainLine(suffix string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "lace: %s: %s", p.phase, p.counts())
-	if p.total > 0 {
-		fmt.Fprintf(&b, " (%.1f%%)", 100*float64(p.done)/float64(p.total))
-	}
-	return b.String() + suffix
-}
-
-func (p *Progress) eta(format string) string {
-	left, ok := p.remaining()
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf(format, left.Round(time.Second))
-}
-
-// remaining estimates from this run's own rate, or not at all.
-func (p *Progress) remaining() (time.Duration, bool) {
-	elapsed := p.now().Sub(p.phaseStart)
-	if p.done <= p.first || p.total <= p.done || elapsed < time.Second {
-		return 0, false
-	}
-	perUnit := elapsed.Seconds() / float64(p.done-p.first)
-	return time.Duration(perUnit * float64(p.total-p.done) * float64(time.Second)), true
-}
+// inSeconds is a duration as events have it: finer than a millisecond is noise.
+func inSeconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }

@@ -24,19 +24,23 @@ func IsTerminal(w io.Writer) bool {
 	return isFile && term.IsTerminal(int(f.Fd()))
 }
 
-// Terminal reports whether w is a terminal that understands cursor control,
-// and its width in columns. A dumb terminal, a pipe and a file do not.
-func Terminal(w io.Writer) (width int, ok bool) {
+// Terminal reports whether w is a terminal on which a line can be written over.
+// A dumb terminal, a pipe and a file are none.
+func Terminal(w io.Writer) bool {
+	t := os.Getenv("TERM")
+	return IsTerminal(w) && t != "dumb" && t != ""
+}
+
+// Columns is the width of a terminal of any kind, or 0 when w is none or does
+// not tell.
+func Columns(w io.Writer) int {
 	f, isFile := w.(*os.File)
-	if !isFile || !term.IsTerminal(int(f.Fd())) {
-		return 0, false
-	}
-	if t := os.Getenv("TERM"); t == "dumb" || t == "" {
-		return 0, false
+	if !isFile {
+		return 0
 	}
 	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || width <= 0 {
-		return 80, true
+	if err != nil {
+		return 0
 	}
-	return width, true
+	return width
 }
