@@ -371,17 +371,14 @@ func TestFilesWithoutAState(t *testing.T) {
 	}
 }
 
-// TestDamagedRecordIsCarried: a record that was damaged before the compaction
-// moves in a run that nothing interrupts, so an interruption must not lock the
-// root for ever. A resume refuses it unless it is told to carry it along.
-func TestDamagedRecordIsCarried(t *testing.T) {
-	s := scripted()
-	fsys := atThirdMove(t, s)
+// rowAtCursor returns the cursor of an interrupted compaction, and the row of its
+// plan that moves next.
+func rowAtCursor(t *testing.T, fsys vfs.FS) (cursor format.RowIndex, row format.PlanRow) {
+	t.Helper()
 	state, err := compact.ReadState(fsys, compacttest.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var row format.PlanRow
 	edit(t, fsys, root.Plan, func(b []byte) []byte {
 		row, err = format.DecodePlanRow(b[format.PlanHeaderLen+format.PlanRowLen*int(state.Cursor):])
 		return b
@@ -389,6 +386,16 @@ func TestDamagedRecordIsCarried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return state.Cursor, row
+}
+
+// TestDamagedRecordIsCarried: a record that was damaged before the compaction
+// moves in a run that nothing interrupts, so an interruption must not lock the
+// root for ever. A resume refuses it unless it is told to carry it along.
+func TestDamagedRecordIsCarried(t *testing.T) {
+	s := scripted()
+	fsys := atThirdMove(t, s)
+	cursor, row := rowAtCursor(t, fsys)
 	f, err := fsys.OpenFile(at(root.Records), vfs.ReadWrite)
 	if err != nil {
 		t.Fatal(err)
@@ -409,8 +416,8 @@ func TestDamagedRecordIsCarried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(report.DamagedRows) != 1 || report.DamagedRows[0] != uint64(state.Cursor) {
-		t.Errorf("damaged rows %v, want [%d]", report.DamagedRows, state.Cursor)
+	if len(report.DamagedRows) != 1 || report.DamagedRows[0] != uint64(cursor) {
+		t.Errorf("damaged rows %v, want [%d]", report.DamagedRows, cursor)
 	}
 	if report.Outcome != compact.Resumed {
 		t.Errorf("outcome %s", report.Outcome)
@@ -422,18 +429,7 @@ func TestDamagedRecordIsCarried(t *testing.T) {
 func TestDamagedGlyphIsNotCarried(t *testing.T) {
 	s := scripted()
 	fsys := atThirdMove(t, s)
-	state, err := compact.ReadState(fsys, compacttest.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var row format.PlanRow
-	edit(t, fsys, root.Plan, func(b []byte) []byte {
-		row, err = format.DecodePlanRow(b[format.PlanHeaderLen+format.PlanRowLen*int(state.Cursor):])
-		return b
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, row := rowAtCursor(t, fsys)
 	for _, at := range []uint64{row.OffsetOld, row.OffsetNew} {
 		edit(t, fsys, root.Records, func(b []byte) []byte { b[at] ^= 1; return b })
 	}
