@@ -19,7 +19,7 @@ run() {
 run go run ./scripts/mkroot --records 20000 --min-size 200 --max-size 4000 --seed 1 --links 20% "$root"
 run bin/lace sweep "$root" --policy "$policy" --dry-run
 code=0
-run bin/lace compact "$root" --policy "$policy" --io-limit 1MiB/s --deadline 5s || code=$?
+run bin/lace compact "$root" --policy "$policy" --io-limit 512KiB/s --deadline 10s || code=$?
 if [ "$code" != 75 ]; then
 	echo "demo: exit $code, and 75 is that of a run that was stopped" >&2
 	exit 1
