@@ -25,7 +25,7 @@ const reloadRecords = 34_000
 func TestStopInEveryPhaseOfLMDB(t *testing.T) {
 	t.Parallel()
 	if !lmdb.Built {
-		t.Skip("this build has no LMDB")
+		t.Skip("this build is without cgo, which the LMDB profile needs")
 	}
 	dir := t.TempDir()
 	root, policy := filepath.Join(dir, "root"), filepath.Join(dir, "half.lace")
