@@ -80,15 +80,22 @@ func exported(t *testing.T, root string) string {
 	return runLace(t, 0, "export", root, "-q")
 }
 
+// uninterrupted returns a root and a policy, a place to work at, and what an
+// uninterrupted compaction makes of the root.
+func uninterrupted(t *testing.T) (root, policy, work, want string) {
+	t.Helper()
+	root, policy = killRoot(t)
+	work = filepath.Join(t.TempDir(), "work")
+	clone(t, root, work)
+	runLace(t, 0, "compact", work, "-q", "-p", policy)
+	return root, policy, work, rootBytes(t, work)
+}
+
 // A request to stop that comes when several batches are moved leaves the rest
 // to the resume, which goes on from there.
 func TestStopAfterSeveralBatches(t *testing.T) {
 	t.Parallel()
-	root, policy := killRoot(t)
-	work := filepath.Join(t.TempDir(), "work")
-	clone(t, root, work)
-	runLace(t, 0, "compact", work, "-q", "-p", policy)
-	want := rootBytes(t, work)
+	root, policy, work, want := uninterrupted(t)
 	for _, stop := range stopSignals {
 		t.Run(stop.String(), func(t *testing.T) {
 			s := stopAfterBatches(t, root, work, policy, stop)
@@ -229,11 +236,7 @@ func TestIgnoredSignalsStayIgnored(t *testing.T) {
 // left it.
 func TestSuspendedOwnerKeepsTheRoot(t *testing.T) {
 	t.Parallel()
-	root, policy := killRoot(t)
-	work := filepath.Join(t.TempDir(), "work")
-	clone(t, root, work)
-	runLace(t, 0, "compact", work, "-q", "-p", policy)
-	want := rootBytes(t, work)
+	root, policy, work, want := uninterrupted(t)
 	for range 50 {
 		clone(t, root, work)
 		s := start(t, "compact", work, "-p", policy, "--progress", "none", "--journal-size", killJournal, "--io-limit", "100MiB/s")
